@@ -25,7 +25,7 @@ from tui_eval.config.expansion import Expander
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.job import CANCELS_WITHIN_S, RunJob, replicas_of
-from tui_eval.engine.setup.draft import Draft, make_draft
+from tui_eval.engine.setup.expanded_request import ExpandedRequest, expand_request
 from tui_eval.engine.setup.opened import open_environment, open_here
 from tui_eval.engine.setup.preflight import Preflight, preflight
 from tui_eval.engine.setup.prepare import key_of, prepare
@@ -80,9 +80,9 @@ def request_here(
 def resumed_here(program: Program, *args: str) -> list[Path | None]:
     """The run that each evaluation of a file would resume; None for those that would be new."""
     with inside(program):
-        draft = make_draft(Expander(_request(args)))
-        assert draft.is_suite, "the file has one evaluation"
-        found = _preflight(draft).evaluations
+        expanded = expand_request(Expander(_request(args)))
+        assert expanded.is_suite, "the file has one evaluation"
+        found = _preflight(expanded).evaluations
     return [one.run and program.folder / one.run.path for one in found]
 
 
@@ -108,23 +108,23 @@ async def _run(request: Request) -> tuple[RunState, RunDir]:
 
 
 async def _prepared(request: Request) -> Prepared:
-    draft = make_draft(Expander(request))
-    if draft.is_suite:
-        _preflight(draft)
+    expanded = expand_request(Expander(request))
+    if expanded.is_suite:
+        _preflight(expanded)
         raise AssertionError("a suite that is not refused needs an engine of its own")
-    opened = {index: await open_environment(one) for index, one in draft.to_open().items()}
+    opened = {index: await open_environment(one) for index, one in expanded.to_open().items()}
     with contextlib.ExitStack() as stack:
         for one in opened.values():
             stack.enter_context(one.closed_on_error())
-        found = preflight(draft, opened)
+        found = preflight(expanded, opened)
         prepared = prepare(found.checked[0], "", keep_errors=found.keeps_errors)
     prepared.notices[:0] = found.notices
     return prepared
 
 
-def _preflight(draft: Draft) -> Preflight:
-    opened = {index: open_here(one) for index, one in draft.to_open().items()}
-    return preflight(draft, opened)
+def _preflight(expanded: ExpandedRequest) -> Preflight:
+    opened = {index: open_here(one) for index, one in expanded.to_open().items()}
+    return preflight(expanded, opened)
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from run_here import run_here
 from servers import FaultServer, Received, Reply
 from tiers import first_always
 
-from tui_eval.engine.execution.job import Heartbeat
+from tui_eval.engine.execution.heartbeat import Heartbeat
 from tui_eval.events import RolloutFinished, RunFinished, RunStarted
 
 CHAT = "/v1/chat/completions"

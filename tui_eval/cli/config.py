@@ -29,7 +29,7 @@ def explain(environment: str, **raw: Any) -> int:
     evaluation is printed whole, of each other one what differs from it. Values that may be secret
     are not printed.
     """
-    from tui_eval.cli.console.report import print_faults
+    from tui_eval.cli.console.printing import print_faults
 
     typed = typed_of(raw)
     if faults := not_text({"ENV_OR_CONFIG": environment, **typed}):
@@ -38,7 +38,7 @@ def explain(environment: str, **raw: Any) -> int:
 
 
 def _explain(environment: str, typed: Mapping[str, Any]) -> int:
-    from tui_eval.cli.console.report import print_faults, print_stdout, warn
+    from tui_eval.cli.console.printing import print_faults, print_stdout, warn
     from tui_eval.config.env_file import load_env_file
     from tui_eval.config.expansion import expand
     from tui_eval.config.explaining import explanation
@@ -60,7 +60,7 @@ def keys() -> int:
     The settings are ~/.config/tui-eval/config.toml, or the file that TUI_EVAL_CONFIG names. Faults
     in it are reported.
     """
-    from tui_eval.cli.console.report import print_faults, print_stdout
+    from tui_eval.cli.console.printing import print_faults, print_stdout
     from tui_eval.tui.base.preferences import Preferences
 
     preferences = Preferences.read()

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tui_eval.cli.console.report import print_faults, print_json, print_stdout, warn
+from tui_eval.cli.console.printing import print_faults, print_json, print_stdout, warn
 from tui_eval.errors import Fault, Notice
 from tui_eval.runs.summary_json import unstarted_object
 from tui_eval.text.dry_run_words import ONCE, prompt_text, title_text

@@ -83,7 +83,7 @@ def _print(
     as_json: bool,
 ) -> int:
     """Prints the needs; returns the exit code."""
-    from tui_eval.cli.console.report import print_faults, print_json, print_stdout
+    from tui_eval.cli.console.printing import print_faults, print_json, print_stdout
     from tui_eval.runs.summary_json import refused_object
 
     if as_json:

@@ -59,7 +59,7 @@ def command(
 
 
 def _write(source: ExportSource, kind: str, output: Path | None, overwrite: bool) -> None:
-    from tui_eval.cli.console.report import print_stdout
+    from tui_eval.cli.console.printing import print_stdout
     from tui_eval.cli.output import is_gone
     from tui_eval.runs.export.writing import default_path, write_export, write_to_stdout
     from tui_eval.text.figures import plural
@@ -79,7 +79,8 @@ def _write(source: ExportSource, kind: str, output: Path | None, overwrite: bool
 
 def _print_doubts(source: ExportSource) -> None:
     """Warns of lines that were not written as they are, unless that was done before."""
-    from tui_eval.cli.console.report import LINES_SHOWN, warn
+    from tui_eval.cli.console.printing import warn
+    from tui_eval.cli.console.report import LINES_SHOWN
     from tui_eval.text.figures import plural
 
     known = {text for _, text in source.state.notices}

@@ -15,7 +15,7 @@ def command(paths: tuple[Path, ...]) -> int:
     Runs are looked for under ./outputs, under ./environments/*/outputs, among unsaved ones, and
     under every PATH. `tui-eval` alone on a terminal does the same.
     """
-    from tui_eval.cli.console.report import print_faults
+    from tui_eval.cli.console.printing import print_faults
     from tui_eval.cli.screen import has_terminal, home_on_screen
     from tui_eval.errors import Fault
 

@@ -24,7 +24,7 @@ def command(path: Path | None, where: str, sort: str, most: int | None, as_json:
     well.
     """
     from tui_eval.cli.chosen_rows import choose
-    from tui_eval.cli.console.report import print_json, print_stderr, print_stdout
+    from tui_eval.cli.console.printing import print_json, print_stderr, print_stdout
     from tui_eval.cli.row_lines import row_lines
     from tui_eval.runs.export.source import row_object
     from tui_eval.text.figures import plural

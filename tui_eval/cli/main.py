@@ -133,7 +133,7 @@ def cli(args: list[str] | None = None) -> int:
         code: Any = _commands.main(args, prog_name="tui-eval", standalone_mode=False)
     except click.ClickException as error:
         if _wants_json(args):
-            from tui_eval.cli.console.report import print_json
+            from tui_eval.cli.console.printing import print_json
             from tui_eval.errors import Fault
             from tui_eval.runs.summary_json import refused_object
 
@@ -150,21 +150,21 @@ def _reported(error: Exception, as_json: bool) -> int:
     from tui_eval.errors import RefusedError
 
     if isinstance(error, RefusedError):
-        from tui_eval.cli.console.report import refuse
+        from tui_eval.cli.console.printing import refuse
 
         return refuse(error.faults, as_json=as_json, code=error.exit_code)
     reported = ("interrupted", 130, "stopped before the run began")
     if isinstance(error, click.Abort) or was_interrupted(error):
         _say_nothing_of_what_is_half_made()
     elif isinstance(error, OSError) and error.filename:
-        from tui_eval.cli.console.report import warn
+        from tui_eval.cli.console.printing import warn
 
         reported = ("failed", 1, f"{error.filename}: {error.strerror}")
         warn(f"error: {reported[2]}")
     else:
         raise error
     if as_json:
-        from tui_eval.cli.console.report import print_json
+        from tui_eval.cli.console.printing import print_json
         from tui_eval.runs.summary_json import unstarted_object
 
         print_json(unstarted_object(*reported))

@@ -14,7 +14,7 @@ def command(target: str | None) -> int:
 
     ENV_OR_CONFIG is an environment to begin with, or a .toml file of evaluations to edit.
     """
-    from tui_eval.cli.console.report import print_faults
+    from tui_eval.cli.console.printing import print_faults
     from tui_eval.cli.run import not_text
     from tui_eval.cli.screen import configure_on_screen, has_terminal
     from tui_eval.config.draft import Draft

@@ -42,7 +42,7 @@ def command(name: str, kind: str, folder: Path) -> int:
 
     It runs at once: `tui-eval NAME -m demo`. Nothing that is there is overwritten.
     """
-    from tui_eval.cli.console.report import print_stdout
+    from tui_eval.cli.console.printing import print_stdout
 
     made = write_environment(name, kind, folder)
     where = "" if folder == USUAL else f" --env-dir-path {shlex.quote(str(folder))}"

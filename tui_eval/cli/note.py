@@ -27,7 +27,7 @@ def command(
 
     `tui-eval ls RUN --where 'tag:odd or note:word'` finds it again.
     """
-    from tui_eval.cli.console.report import print_stdout
+    from tui_eval.cli.console.printing import print_stdout
     from tui_eval.cli.row_lines import row_lines
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.fold.columns import Note, note_key

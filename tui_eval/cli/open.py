@@ -38,7 +38,7 @@ def command(path: Path | None) -> int:
 
 def _open_suite(file: Path) -> int:
     """Joins the engine that works on the evaluations of a file; without one shows their runs."""
-    from tui_eval.cli.console.report import print_faults
+    from tui_eval.cli.console.printing import print_faults
     from tui_eval.cli.screen import has_terminal, open_suite_on_screen
     from tui_eval.engine.setup.suite_lock import at_work_on
     from tui_eval.errors import Fault
@@ -59,7 +59,7 @@ def _open_suite(file: Path) -> int:
 
 def _look_again(file: Path) -> int:
     """Shows the saved runs of the evaluations of a file."""
-    from tui_eval.cli.console.report import print_faults
+    from tui_eval.cli.console.printing import print_faults
     from tui_eval.cli.screen import has_terminal, look_at_suite_on_screen
     from tui_eval.errors import Fault
 

@@ -55,7 +55,7 @@ def command(
 
     Exit code 7: the pilot's rewards are too few, or all equal, and show nothing.
     """
-    from tui_eval.cli.console.report import print_json, print_stdout, warn
+    from tui_eval.cli.console.printing import print_json, print_stdout, warn
     from tui_eval.cli.pilot_lines import plan_lines, plan_object
     from tui_eval.errors import RefusedError
     from tui_eval.exit_codes import VERDICTS, ExitCode

@@ -31,7 +31,7 @@ def command(path: Path, name: str | None, private: bool) -> int:
     RUN is the directory that holds its results.jsonl. Log in before with `hf auth login`, or set
     HF_TOKEN.
     """
-    from tui_eval.cli.console.report import print_faults, print_stdout, warn
+    from tui_eval.cli.console.printing import print_faults, print_stdout, warn
     from tui_eval.errors import RefusedError
     from tui_eval.runs.hub_push import push_run, retry
     from tui_eval.runs.opening import find_run

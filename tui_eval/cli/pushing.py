@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tui_eval.cli.console.report import print_stderr, warn
+from tui_eval.cli.console.printing import print_stderr, warn
 from tui_eval.exit_codes import ExitCode, worst_run
 from tui_eval.runs.hub_push import dataset_name, retry
 from tui_eval.runs.layout import RunDir

@@ -52,7 +52,8 @@ def command(
     a metric or of pass@k or pass^k, or a count (errored, missing, no_number, used), with a number.
     Exit code 6: a number that it needs does not exist; 7: nothing was measured.
     """
-    from tui_eval.cli.console.report import refuse, report_run
+    from tui_eval.cli.console.printing import refuse
+    from tui_eval.cli.console.report import report_run
     from tui_eval.fold.query.condition_verdict import judge, name_faults
 
     runs, faults = _runs_to_report(paths)
@@ -125,7 +126,7 @@ def _conditions(texts: Iterable[str]) -> tuple[list[Condition], list[Fault]]:
 
 def _print_verdicts(verdicts: list[ConditionVerdict], runs: list[RunDir]) -> int:
     """Prints on stderr what decides the verdicts that are not `passed`."""
-    from tui_eval.cli.console.report import print_stderr
+    from tui_eval.cli.console.printing import print_stderr
 
     for verdict, run in zip(verdicts, runs, strict=False):  # without conditions there is none
         of = f"{run.place}: " if len(runs) > 1 else ""
@@ -140,7 +141,7 @@ def _exit_code(verdicts: list[ConditionVerdict]) -> int:
 
 
 def _show_objects(objects: list[dict[str, Any]], verdicts: list[ConditionVerdict]) -> None:
-    from tui_eval.cli.console.report import print_json
+    from tui_eval.cli.console.printing import print_json
     from tui_eval.runs.summary_json import several_object
 
     for found, verdict in zip(objects, verdicts, strict=False):
@@ -162,7 +163,7 @@ def _verdict_object(verdict: ConditionVerdict) -> dict[str, Any]:
 
 
 def _show_table(summaries: list[Summary]) -> None:
-    from tui_eval.cli.console.report import print_stdout, warn
+    from tui_eval.cli.console.printing import print_stdout, warn
     from tui_eval.cli.console.table_lines import table_lines, table_width
 
     for one in summaries:

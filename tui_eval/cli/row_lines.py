@@ -1,4 +1,4 @@
-"""Rollouts as lines of text, with the columns of the screen."""
+"""Rollouts as lines of text, with some of the columns of the screen."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def run(environment: str | None, raw: dict[str, Any]) -> int:
 
 def _name_newest(raw: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
     """Typed options with the path of the newest incomplete run; a fault where there is none."""
-    from tui_eval.cli.console.report import warn
+    from tui_eval.cli.console.printing import warn
     from tui_eval.cli.resume_command import is_of_agent, newest_here
 
     one, another = newest_here(lambda env_id: not is_of_agent(env_id))
@@ -160,7 +160,7 @@ def prints_lines(environment: str | None, raw: Mapping[str, Any]) -> bool:
         is_off = os.environ.get(SCREEN_VAR) == "0"
         return not raw.get("tui") and (is_off or _wants_lines(environment))
     if raw.get("tui"):
-        from tui_eval.cli.console.report import warn
+        from tui_eval.cli.console.printing import warn
 
         warn("warning: -u/--tui: there is no terminal, so lines are printed")
     return True

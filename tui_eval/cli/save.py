@@ -14,7 +14,7 @@ import click
 @click.option("-o", "--output-dir", metavar="DIR", help="Keep them under this folder.")
 def command(paths: tuple[Path, ...], output_dir: str | None) -> int:
     """Move unsaved runs to their environments' outputs, or to ./outputs."""
-    from tui_eval.cli.console.report import print_faults, print_stdout
+    from tui_eval.cli.console.printing import print_faults, print_stdout
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.runs.layout import is_unsaved
     from tui_eval.runs.opening import find_run

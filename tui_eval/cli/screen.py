@@ -176,7 +176,8 @@ def open_on_screen(run: RunDir) -> int:
     leave = app.run()
     if app.feed is not feed and (code := leave_app(app, leave)) is not None:
         return code  # errored rollouts ran again
-    from tui_eval.cli.console.report import report_run, warn
+    from tui_eval.cli.console.printing import warn
+    from tui_eval.cli.console.report import report_run
 
     if app.state.run is None and app.state.end is not None:
         warn(f"error: {app.state.end.text}")
@@ -201,7 +202,7 @@ def open_suite_on_screen(file: Path, held: Holder) -> int:
     if app.feed is not feed and (code := leave_app(app, leave)) is not None:
         return code  # it was resumed
     if app.suite is None:
-        from tui_eval.cli.console.report import warn
+        from tui_eval.cli.console.printing import warn
 
         warn(f"error: {app.state.end.text if app.state.end else 'the engine has ended'}")
         return 1

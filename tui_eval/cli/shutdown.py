@@ -83,7 +83,8 @@ def _leave_run(
     at_end: Callable[[RunDir], None],
 ) -> int:
     """Ends the engine unless it is detached, then reports from the disk."""
-    from tui_eval.cli.console.report import print_faults, report_held, report_run, warn
+    from tui_eval.cli.console.printing import print_faults, warn
+    from tui_eval.cli.console.report import report_held, report_run
     from tui_eval.errors import Fault
     from tui_eval.runs.crash_recovery import close_if_crashed
     from tui_eval.runs.layout import RunDir
@@ -119,7 +120,8 @@ def _leave_run(
 
 
 def _print_at_work(run: RunDir, state: RunState, pid: int) -> None:
-    from tui_eval.cli.console.report import print_stdout, running_lines, warn
+    from tui_eval.cli.console.printing import print_stdout, warn
+    from tui_eval.cli.console.report import running_lines
     from tui_eval.cli.pushing import dataset_of
 
     print_stdout(running_lines(state, pid))
@@ -143,7 +145,7 @@ def leave_suite(
         abbreviated: The summary is without settings and examples.
         pushes: Runs are pushed where that was requested; its engine was started here.
     """
-    from tui_eval.cli.console.report import warn
+    from tui_eval.cli.console.printing import warn
     from tui_eval.cli.console.suite_console import SuiteConsole
     from tui_eval.runs.layout import RunDir, is_unsaved
     from tui_eval.runs.outcome import lost_suite_outcome
@@ -162,7 +164,7 @@ def leave_suite(
 def _end(feed: LiveFeed, engine: EngineProcess, state: RunState) -> int:
     """Ends the engine and returns its exit code; called again meanwhile it ends it at once."""
     try:
-        from tui_eval.cli.console.report import warn
+        from tui_eval.cli.console.printing import warn
         from tui_eval.engine.transport.launcher import STOPS_WITHIN_S, STOPS_WITHOUT_DISK_S
 
         if engine.exit_code() is None:
@@ -200,7 +202,7 @@ def _report(run: RunDir, state: RunState, *, abbreviated: bool) -> int:
 
 def kept(run: RunDir) -> RunDir:
     """Saves a run for good and returns it; the run as it was where that is refused."""
-    from tui_eval.cli.console.report import print_faults
+    from tui_eval.cli.console.printing import print_faults
     from tui_eval.errors import RefusedError
     from tui_eval.runs.unsaved import keep
 

@@ -26,7 +26,7 @@ def command(path: Path | None, as_json: bool) -> int:
     workers are. Of one that is over: how it ended. Where RUN is a .toml file: of each of its
     evaluations.
     """
-    from tui_eval.cli.console.report import print_json, print_stderr, print_stdout
+    from tui_eval.cli.console.printing import print_json, print_stderr, print_stdout
     from tui_eval.cli.status_lines import status_lines, status_object, suite_object
     from tui_eval.runs.layout import RunDir
     from tui_eval.runs.unsaved import run_of

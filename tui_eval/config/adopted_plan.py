@@ -1,4 +1,4 @@
-"""The plan of a run that another program began: what its metadata says, and what was typed."""
+"""The plan of a run that is resumed: its own, or another program's metadata and what was typed."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from tui_eval.config.expansion import Expander
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.job import Job, let_listeners_read, open_alone
 from tui_eval.engine.interpreters.interpreter import Interpreter
-from tui_eval.engine.setup.draft import Draft, make_draft
+from tui_eval.engine.setup.expanded_request import ExpandedRequest, expand_request
 from tui_eval.engine.setup.opened import open_environment
 from tui_eval.engine.setup.preflight import Preflight, preflight
 from tui_eval.engine.suite.suite import Suite
@@ -183,19 +183,19 @@ class Engine:
         request = self._request
         set_up_logging(bool(request.raw.get("verbose")), [request.env_id or ""])
         with early_output():
-            found = await self._preflight(make_draft(Expander(request)))
+            found = await self._preflight(expand_request(Expander(request)))
         found.notices += self._notices
-        if found.draft.is_suite:
+        if found.expanded.is_suite:
             return Suite(found, self._hub, self._socket_path)
         return open_alone(found, self._hub, self._socket_path, self._end.count_down)
 
-    async def _preflight(self, draft: Draft) -> Preflight:
+    async def _preflight(self, expanded: ExpandedRequest) -> Preflight:
         """Has each environment loaded and checked; its worker waits for its evaluation."""
         opened = {}
         try:
-            for index, settings in draft.to_open().items():
+            for index, settings in expanded.to_open().items():
                 opened[index] = await open_environment(settings, self._worker)
-            return preflight(draft, opened)
+            return preflight(expanded, opened)
         except BaseException:
             for one in opened.values():
                 one.close()

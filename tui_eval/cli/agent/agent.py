@@ -78,7 +78,7 @@ def command(**typed: Any) -> int:
     --resume, open it again.
     """
     from tui_eval.cli.agent.agent_request import make_request, missing, name_newest
-    from tui_eval.cli.console.report import warn
+    from tui_eval.cli.console.printing import warn
     from tui_eval.config.options import TYPED_KEY_VAR
     from tui_eval.errors import RefusedError
 
@@ -167,7 +167,7 @@ class ScoreReport:
 
     def __call__(self, run: RunDir) -> None:
         from tui_eval.cli.agent.agent_results import score_lines
-        from tui_eval.cli.console.report import print_stderr, print_stdout
+        from tui_eval.cli.console.printing import print_stderr, print_stdout
         from tui_eval.runs.file_writing import new_file
         from tui_eval.runs.lock import holder
 

@@ -69,7 +69,7 @@ def _compare_rollouts(
     paths: tuple[Path, ...], example: str, numbers: tuple[int, ...], *, as_json: bool
 ) -> int:
     from tui_eval.cli.compare.trajectory_lines import alignment_lines, alignment_object, find_two
-    from tui_eval.cli.console.report import print_json, print_stdout, warn
+    from tui_eval.cli.console.printing import print_json, print_stdout, warn
     from tui_eval.fold.compare.alignment import align
 
     two = find_two(paths, example, numbers)
@@ -85,7 +85,7 @@ def _compare_rollouts(
 
 
 def _compare_runs(paths: tuple[Path, ...], only: str | None, most: int, *, as_json: bool) -> int:
-    from tui_eval.cli.console.report import print_json, print_stdout
+    from tui_eval.cli.console.printing import print_json, print_stdout
     from tui_eval.runs.comparing import read_runs
     from tui_eval.runs.export.comparison import comparison_lines, comparison_object
 

@@ -63,7 +63,7 @@ def command(
     fewer than 6 examples. Nothing measured, 7: no rows, no reward, or all errored.
     """
     from tui_eval.cli.compare.gate_lines import GateReport, write_junit
-    from tui_eval.cli.console.report import print_json, print_stdout
+    from tui_eval.cli.console.printing import print_json, print_stdout
     from tui_eval.fold.compare.gated_figures import gated_figures, margin_faults
 
     names = tuple(dict.fromkeys(metrics)) or ("reward",)

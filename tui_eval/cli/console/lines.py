@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from tui_eval import clock
-from tui_eval.cli.console.report import warn
+from tui_eval.cli.console.printing import warn
 from tui_eval.events import WritingMoved
 from tui_eval.fold.error_place import place_of
 from tui_eval.fold.trajectory import Rollout

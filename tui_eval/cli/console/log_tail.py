@@ -6,7 +6,7 @@ import itertools
 import time
 from pathlib import Path
 
-from tui_eval.cli.console.report import print_stderr
+from tui_eval.cli.console.printing import print_stderr
 from tui_eval.events import EvaluationMoved, Event, RunStarted
 from tui_eval.fold.log_records import whole_lines
 from tui_eval.runs.layout import RunDir

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import shlex
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from tui_eval import clock
+from tui_eval.cli.console.printing import print_json, print_stdout, warn
 from tui_eval.cli.console.summary_lines import result_lines
 from tui_eval.cli.resume_command import resume_lines, resuming
-from tui_eval.errors import Fault
 from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY
 from tui_eval.fold.run_state import RunState
-from tui_eval.printable import left_to_right, printable
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import read_run
 from tui_eval.runs.outcome import failed
-from tui_eval.runs.summary_json import json_line, refused_object, unstarted_object
+from tui_eval.runs.summary_json import unstarted_object
 from tui_eval.text.figures import plural
 
 if TYPE_CHECKING:
@@ -26,53 +24,6 @@ if TYPE_CHECKING:
 
 BAR_WIDTH = 20
 LINES_SHOWN = 5
-
-
-def print_stdout(lines: Iterable[str]) -> None:
-    """Prints lines on stdout."""
-    _print(sys.stdout, lines)
-
-
-def print_stderr(lines: Iterable[str]) -> None:
-    """Prints lines on stderr, where stdout is for machines."""
-    _print(sys.stderr, lines)
-
-
-def warn(text: str) -> None:
-    """Prints a line on stderr."""
-    _print(sys.stderr, [text])
-
-
-def print_json(value: Mapping[str, Any]) -> None:
-    """Prints one JSON object as one line on stdout."""
-    print(printable(json_line(value)), flush=True)
-
-
-def _print(stream: TextIO, lines: Iterable[str]) -> None:
-    shown = left_to_right if stream.isatty() else str
-    for line in lines:
-        print(shown(printable(line)), file=stream)
-    stream.flush()
-
-
-def print_faults(faults: Iterable[Fault]) -> int:
-    """Prints why a request was refused; returns the exit code of a refusal."""
-    for fault in faults:
-        warn(f"error: {fault}")
-    return 2
-
-
-def refuse(faults: Iterable[Fault], *, as_json: bool = False, code: int = 2) -> int:
-    """Prints why a request was refused, as one JSON object too if requested.
-
-    Returns:
-        The exit code, which is `code`.
-    """
-    every = list(faults)
-    if as_json:
-        print_json({**refused_object(every), "exit_code": code})
-    print_faults(every)
-    return code
 
 
 def opening_lines(state: RunState) -> Iterator[str]:

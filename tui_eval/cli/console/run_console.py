@@ -11,17 +11,13 @@ from typing import Any
 from tui_eval import clock
 from tui_eval.cli.console.lines import ErrorLines, ProgressLines
 from tui_eval.cli.console.log_tail import RunLogs
+from tui_eval.cli.console.printing import print_json, print_stderr, print_stdout, refuse, warn
 from tui_eval.cli.console.report import (
     ending_lines,
     gives_way,
     opening_lines,
-    print_json,
-    print_stderr,
-    print_stdout,
     progress_line,
-    refuse,
     report_held,
-    warn,
 )
 from tui_eval.cli.console.suite_console import SuiteConsole
 from tui_eval.cli.console.summary_lines import result_lines

@@ -10,13 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.cli.console.lines import ErrorLines, ProgressLines
-from tui_eval.cli.console.report import (
-    print_json,
-    print_stderr,
-    print_stdout,
-    progress_line,
-    warn,
-)
+from tui_eval.cli.console.printing import print_json, print_stderr, print_stdout, warn
+from tui_eval.cli.console.report import progress_line
 from tui_eval.cli.console.summary_lines import met, missing_column_lines
 from tui_eval.cli.console.table_lines import metric_lines, table_lines, table_width
 from tui_eval.cli.pushing import code_with_pushes, dataset_of, push_requested

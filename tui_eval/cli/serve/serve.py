@@ -46,7 +46,7 @@ def command(
     with its options, `demo`, `compare A B`; home without one. Options of serve come before it.
     Every tab is a screen of its own; one that is closed stops its run, unless that was detached.
     """
-    from tui_eval.cli.console.report import print_faults
+    from tui_eval.cli.console.printing import print_faults
 
     faults: list[Fault] = []
     if importlib.util.find_spec("textual_serve") is None:
@@ -137,7 +137,7 @@ def _serve(
     is_random: bool,
     public_url: str | None,
 ) -> int:
-    from tui_eval.cli.console.report import print_stdout, warn
+    from tui_eval.cli.console.printing import print_stdout, warn
     from tui_eval.cli.serve.web_gate import Gate
     from tui_eval.cli.serve.web_server import WebServer
 

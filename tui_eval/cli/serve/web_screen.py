@@ -14,7 +14,7 @@ from aiohttp import web
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
-from tui_eval.cli.console.report import warn
+from tui_eval.cli.console.printing import warn
 from tui_eval.printable import printable
 from tui_eval.processes import signal_group
 from tui_eval.tui.base.terminal.browser import DRIVER, SHOWS

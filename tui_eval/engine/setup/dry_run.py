@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.config.expansion import Expander
 from tui_eval.config.explaining import plain_settings
-from tui_eval.engine.setup.draft import make_draft, settings_to_open
 from tui_eval.engine.setup.examine import Checked, examine
+from tui_eval.engine.setup.expanded_request import expand_request, settings_to_open
 from tui_eval.engine.setup.opened import open_for_a_look
 from tui_eval.engine.setup.preflight import Preflight, preflight
 from tui_eval.errors import Fault, Notice, RefusedError
@@ -36,14 +36,14 @@ def dry_run(request: Request) -> dict[str, Any]:
     Nothing is written and no model is called.
     """
     try:
-        draft = make_draft(Expander(request))
-        opened = draft.to_open(estimates=True).items()
-        found = preflight(draft, {index: open_for_a_look(one) for index, one in opened})
+        expanded = expand_request(Expander(request))
+        opened = expanded.to_open(estimates=True).items()
+        found = preflight(expanded, {index: open_for_a_look(one) for index, one in opened})
         plans, notices = _plans(found)
     except RefusedError as error:
         return refused_object(error.faults)
     shown = [notice._asdict() for notice in dict.fromkeys([*found.notices, *notices])]
-    planned = _of_several(found, plans) if draft.is_suite else plans[0]
+    planned = _of_several(found, plans) if expanded.is_suite else plans[0]
     cleaned: dict[str, Any] = Cleaner().clean({**planned, "notices": shown})
     return cleaned
 
@@ -62,12 +62,12 @@ def _plans(found: Preflight) -> tuple[list[dict[str, Any]], list[Notice]]:
             checked = found.checked.pop(index, None)
             if checked is None:
                 opened = open_for_a_look(settings_to_open(one, estimates=True))
-                checked = examine(found.draft.request, one, opened)
+                checked = examine(found.expanded.request, one, opened)
         except RefusedError as error:
             faults += error.faults
             continue
         notices += checked.notices
-        plans.append(_planned(checked, found.draft.expansion.evaluations[index]))
+        plans.append(_planned(checked, found.expanded.expansion.evaluations[index]))
     if faults:
         raise RefusedError(dict.fromkeys(faults))
     return plans, notices

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tui_eval.config.plan import Request, RunPlan
 from tui_eval.config.settings import place_of
 from tui_eval.engine.setup.compatibility import content_faults
-from tui_eval.engine.setup.draft import with_run
+from tui_eval.engine.setup.expanded_request import with_run
 from tui_eval.engine.setup.opened import Opened
 from tui_eval.engine.setup.plan_checks import (
     environment_faults,

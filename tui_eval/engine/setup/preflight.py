@@ -11,9 +11,9 @@ from tui_eval.config.plan import RunPlan
 from tui_eval.config.settings import place_of
 from tui_eval.engine.limits.limits import Phases
 from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
-from tui_eval.engine.setup.draft import Draft, settings_to_open
 from tui_eval.engine.setup.endpoint_checks import check_endpoints
 from tui_eval.engine.setup.examine import Checked, examine
+from tui_eval.engine.setup.expanded_request import ExpandedRequest, settings_to_open
 from tui_eval.engine.setup.hub_faults import hub_faults
 from tui_eval.engine.setup.opened import NOTHING, Opened, open_environment
 from tui_eval.engine.setup.plan_checks import (
@@ -40,7 +40,7 @@ class Preflight(msgspec.Struct):
         notices: Sentences for people, which are of no evaluation alone.
     """
 
-    draft: Draft
+    expanded: ExpandedRequest
     checked: dict[int, Checked] = msgspec.field(default_factory=dict)
     limits: tuple[int, int, int] = (0, 0, 0)
     max_cost: float | None = None
@@ -50,12 +50,12 @@ class Preflight(msgspec.Struct):
     @property
     def evaluations(self) -> list[Planned]:
         """The evaluations, in their order."""
-        return self.draft.evaluations
+        return self.expanded.evaluations
 
     @property
     def keeps_errors(self) -> bool:
         """Whether errored rollouts of runs that are resumed stay as they are."""
-        return bool(self.draft.request.raw.get("keep_errors"))
+        return bool(self.expanded.request.raw.get("keep_errors"))
 
     async def take(self, index: int) -> Checked:
         """Takes an evaluation that is to begin, with its environment.
@@ -68,7 +68,7 @@ class Preflight(msgspec.Struct):
         one = self.evaluations[index]
         opened = await open_environment(settings_to_open(one))
         with opened.closed_on_error():
-            return examine(self.draft.request, one, opened)
+            return examine(self.expanded.request, one, opened)
 
     def close(self) -> None:
         """Ends the workers that wait for evaluations, which do not begin any more."""
@@ -76,26 +76,26 @@ class Preflight(msgspec.Struct):
             checked.opened.close()
 
 
-def preflight(draft: Draft, opened: Mapping[int, Opened]) -> Preflight:
+def preflight(expanded: ExpandedRequest, opened: Mapping[int, Opened]) -> Preflight:
     """Checks the environments and endpoints of all evaluations, each once.
 
     Args:
-        opened: See `Draft.to_open`.
+        opened: See `ExpandedRequest.to_open`.
 
     Raises:
         RefusedError: With everything that is wrong.
     """
-    found = Preflight(draft)
-    faults = draft.faults + _examine_environments(found, opened) + _shared_faults(found)
+    found = Preflight(expanded)
+    faults = expanded.faults + _examine_environments(found, opened) + _shared_faults(found)
     if faults:
         raise RefusedError(dict.fromkeys(faults))
-    in_flight, generation, scoring = _limits(draft)
-    total = _total(draft.evaluations)
+    in_flight, generation, scoring = _limits(expanded)
+    total = _total(expanded.evaluations)
     found.limits = (within_open_files(in_flight, total), generation, scoring)
-    typed = draft.expansion.typed
+    typed = expanded.expansion.typed
     budget = {name: typed[name].value for name in typed}
     found.max_cost, found.max_total_tokens = budget.get("max_cost"), budget.get("max_total_tokens")
-    notices = [*draft.notices, *found.notices, *open_file_notices(in_flight, total)]
+    notices = [*expanded.notices, *found.notices, *open_file_notices(in_flight, total)]
     found.notices = list(dict.fromkeys([*notices, *_prices(found)]))
     return found
 
@@ -103,14 +103,14 @@ def preflight(draft: Draft, opened: Mapping[int, Opened]) -> Preflight:
 def _examine_environments(found: Preflight, opened: Mapping[int, Opened]) -> list[Fault]:
     """Examines the first evaluation of each environment, and columns and conditions of all."""
     faults: list[Fault] = []
-    draft = found.draft
-    for index, *others in draft.by_environment():
-        first, one = draft.evaluations[index], opened.get(index, NOTHING)
+    expanded = found.expanded
+    for index, *others in expanded.by_environment():
+        first, one = expanded.evaluations[index], opened.get(index, NOTHING)
         try:
-            found.checked[index] = examine(draft.request, first, one)
+            found.checked[index] = examine(expanded.request, first, one)
         except RefusedError as error:
             faults += error.faults
-        every = [first, *(draft.evaluations[other] for other in others)]
+        every = [first, *(expanded.evaluations[other] for other in others)]
         faults += _column_faults([each.plan for each in every], one.info, found.notices)
         if one.info is None:
             continue
@@ -158,11 +158,11 @@ def _prices(found: Preflight) -> list[Notice]:
     return list(dict.fromkeys(notices))
 
 
-def _limits(draft: Draft) -> tuple[int, int, int]:
+def _limits(expanded: ExpandedRequest) -> tuple[int, int, int]:
     """The limits of the file for all; else as many rollouts as the evaluation with most."""
-    each = [_most_at_once(one.plan) for one in draft.evaluations]
+    each = [_most_at_once(one.plan) for one in expanded.evaluations]
     most = 0 if 0 in each else max(each, default=0)
-    file = draft.expansion.top if draft.is_suite else {}
+    file = expanded.expansion.top if expanded.is_suite else {}
     top = {name: file[name].value or 0 for name in LIMITS if name in file}
     in_flight, generation, scoring = (top.get(name, 0) for name in LIMITS)
     return (max(in_flight, 0) if LIMITS[0] in top else most, generation, scoring)

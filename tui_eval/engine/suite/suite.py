@@ -73,7 +73,7 @@ class Suite:
         Raises:
             OSError: The lock cannot be written.
         """
-        request = found.draft.request
+        request = found.expanded.request
         self._found = found
         self._hub = hub
         plans = [one.plan for one in found.evaluations]

@@ -1,4 +1,4 @@
-"""The draft of a request: its evaluations, expanded, with the runs that they resume.
+"""A request, expanded: its evaluations, each with the run that it resumes.
 
 A run alone is one evaluation; only the run to resume is looked for in another way where a file has
 several (`choosing_run` says why). Nothing is loaded and nothing is written.
@@ -32,7 +32,7 @@ from tui_eval.worker.describing.info import (
 )
 
 
-class Draft(msgspec.Struct, frozen=True):
+class ExpandedRequest(msgspec.Struct, frozen=True):
     """The evaluations of a request, before anything of theirs is looked at.
 
     Args:
@@ -96,7 +96,7 @@ def settings_to_open(one: Planned, *, estimates: bool = False) -> EnvironmentSet
     return settings_of(plan.model_dump(), wanted)
 
 
-def make_draft(expander: Expander) -> Draft:
+def expand_request(expander: Expander) -> ExpandedRequest:
     """Expands a request, and finds the runs that it resumes.
 
     Raises:
@@ -105,7 +105,7 @@ def make_draft(expander: Expander) -> Draft:
     request, notices = expander.request, load_env_file()
     faults = name_model(request) if request.litellm_names else []
     if request.of_file and len(expander.expansion().evaluations) > 1:
-        return _draft_of_several(request, expander.expansion(), faults, notices)
+        return _expanded_suite(request, expander.expansion(), faults, notices)
     run = run_to_resume(expander, notices)
     before = plan_before(run, expander) if run else None
     if run and before and request.env_id is None:
@@ -119,7 +119,7 @@ def make_draft(expander: Expander) -> Draft:
     for one in evaluations:
         one.run, one.before = run, before if is_comparable else None
     notices += expansion.notices
-    return Draft(request, expansion, evaluations, with_run(run, faults), notices)
+    return ExpandedRequest(request, expansion, evaluations, with_run(run, faults), notices)
 
 
 def with_run(run: RunDir | None, faults: Iterable[Fault]) -> list[Fault]:
@@ -140,9 +140,9 @@ def _planned(expansion: Expansion) -> list[Planned]:
     return [Planned(plan, resume) for plan, resume in every if plan is not None]
 
 
-def _draft_of_several(
+def _expanded_suite(
     request: Request, expansion: Expansion, faults: list[Fault], notices: list[Notice]
-) -> Draft:
+) -> ExpandedRequest:
     evaluations = _planned(expansion)
     faults = [*_given(request), *faults, *expansion.faults]
     faults += _put_runs(request, evaluations)
@@ -152,7 +152,7 @@ def _draft_of_several(
         resumed = sum(one.run is not None for one in evaluations)
         text = f"{resumed} of {len(evaluations)} evaluations resume an earlier run"
         notices.append(Notice(text))
-    return Draft(request, expansion, evaluations, faults, notices)
+    return ExpandedRequest(request, expansion, evaluations, faults, notices)
 
 
 def _put_runs(request: Request, evaluations: list[Planned]) -> list[Fault]:
