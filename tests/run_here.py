@@ -118,7 +118,7 @@ async def _prepared(request: Request) -> Prepared:
             stack.enter_context(one.closed_on_error())
         found = preflight(expanded, opened)
         prepared = prepare(found.checked[0], "", keep_errors=found.keeps_errors)
-    prepared.notices[:0] = found.notices
+    prepared.notices = list(dict.fromkeys([*found.notices, *prepared.notices]))
     return prepared
 
 

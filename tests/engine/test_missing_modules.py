@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from command_here import command_here
 from program import Program, chat_answer
 from servers import FaultServer, Reply
 
@@ -21,11 +22,22 @@ GRADED = """
         from json import dumps
         return 1.0
 
-    def load_environment():
+    def load_environment(graded=True):
         return vf.SingleTurnEnv(
-            dataset=[{"question": "a"}], rubric=vf.Rubric(funcs=[careful, grade])
+            dataset=[{"question": "a"}], rubric=vf.Rubric(funcs=[careful, grade][: 1 + graded])
         )
 """
+
+
+def test_evaluations_of_a_file_are_warned_of_with_their_own_arguments(
+    program: Program, fault_server: FaultServer
+) -> None:
+    program.environment("echo", GRADED)
+    head = f'model = "qwen3"\napi_base_url = "{fault_server.url}/v1"\nenv_id = "echo"\n'
+    two = "[[eval]]\nenv_args = {graded = false}\n[[eval]]\n"
+    (program.folder / "two.toml").write_text(head + two)
+    done = command_here(program, "two.toml", "--dry-run", "--json")
+    assert done.code == 0 and done.out.count("no_such_grader") == 1, done
 
 
 @pytest.mark.slow

@@ -165,6 +165,20 @@ def test_a_condition_of_one_evaluation_of_a_file_is_refused_before_any_begins(
     assert not fault_server.requests
 
 
+@pytest.mark.parametrize(
+    ("grouped", "code"), [("true", 0), ("false", 2)], ids=["has-it", "has-it-not"]
+)
+def test_a_condition_is_of_what_the_environment_has_with_its_own_arguments(
+    steady: Program, fault_server: FaultServer, grouped: str, code: int
+) -> None:
+    head = f'model = "m"\napi_base_url = "{fault_server.url}/v1"\nenv_id = "steady"\n'
+    own = f'until = "width(together) < 0.1"\nenv_args = {{grouped = {grouped}, size = 4}}\n'
+    (steady.folder / "two.toml").write_text(f"{head}[[eval]]\n[[eval]]\n{own}")
+    done = command_here(steady, "two.toml", "--dry-run", "--no-preflight")
+    assert done.code == code, done
+    assert ("there is no together here" in done.err) == (code == 2)
+
+
 @pytest.mark.slow
 def test_every_evaluation_of_a_file_has_its_own_condition(
     steady: Program, fault_server: FaultServer

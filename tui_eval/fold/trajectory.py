@@ -138,15 +138,15 @@ class Rollout(msgspec.Struct):
 
     def apply(self, event: ev.MessagesAdded | ev.ToolFinished | ev.TextAdded) -> None:
         """Takes in one event of this rollout."""
-        from tui_eval import engine_events as events  # loaded by now; an empty screen needs none
+        from tui_eval.engine_events import TextAdded, ToolFinished  # the first frame needs none
 
-        if isinstance(event, events.TextAdded):
+        if isinstance(event, TextAdded):
             if self.coming is None or event.call > self.coming.call:
                 self.coming = RunningText(event.call)
             self.coming.add(event)
             return
         self.version += 1
-        if isinstance(event, events.ToolFinished):
+        if isinstance(event, ToolFinished):
             outcome = ToolOutcome(
                 event.ms, event.error, event.result, event.traceback, event.output
             )

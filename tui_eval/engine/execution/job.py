@@ -1,4 +1,4 @@
-"""The job of an engine: a run, alone or one of a suite's.
+"""The job of an engine: a run alone, or a suite of several.
 
 A session needs some things only where its engine is a process of its own: a heartbeat, a garbage
 collector that stays out of the way. They are here, so that a program that calls `evaluate` gets
@@ -103,7 +103,7 @@ def open_alone(found: Preflight, hub: Hub, socket: str, giving_up: Callable[[], 
     checked, again = found.checked.pop(0), found.expanded.request.again
     with checked.opened.closed_on_error():
         prepared = prepare(checked, socket, keep_errors=found.keeps_errors, again=again)
-    prepared.notices[:0] = found.notices
+    prepared.notices = list(dict.fromkeys([*found.notices, *prepared.notices]))
     redact = Redactor(key_of(prepared.plan))
     hub.redact = redact
     hub.path = str(prepared.run.path)

@@ -14,7 +14,11 @@ from tui_eval.engine.setup.compatibility import content_faults
 from tui_eval.engine.setup.expanded_request import with_run
 from tui_eval.engine.setup.opened import Opened
 from tui_eval.engine.setup.plan_checks import (
+    column_faults,
+    column_notices,
     environment_faults,
+    outputs_fault,
+    until_faults,
     worker_faults,
 )
 from tui_eval.engine.setup.resume import misplaced_rows
@@ -53,13 +57,16 @@ def examine(request: Request, one: Planned, opened: Opened) -> Checked:
         RefusedError: With everything that is wrong.
     """
     plan, run, before, info = one.plan, one.run, one.before, opened.info
-    faults = list(opened.faults)
+    faults, notices = list(opened.faults), list[Notice]()
     if before is not None and run is not None and info is not None and info.before is not None:
         accepts = bool(request.raw.get("accept_changes"))
         faults += content_faults(plan, run, before, info, accepts=accepts)
     if not plan.no_preflight:
-        faults += environment_faults(plan, info)
+        faults += outputs_fault(plan) if run is None else []
+        faults += environment_faults(plan, info) + column_faults(plan, info)
         faults += worker_faults(plan, None if opened.worker is None else opened.worker.pid)
+    if info is not None:
+        faults += until_faults(plan, info, run, notices)
     if run and not run.plan.exists() and info is not None:
         places = opened.places(plan.rollouts_per_example)
         faults += misplaced_rows(run, places.ids(), plan.rollouts_per_example)
@@ -67,7 +74,13 @@ def examine(request: Request, one: Planned, opened: Opened) -> Checked:
         raise RefusedError(with_run(run, faults))
     plan.examples_taken, plan.examples_digest = opened.count, info.digest
     plan.scores_path = request.scores_path or plan.scores_path
-    return Checked(plan, opened, info, run, before, _notices(one, info, opened))
+    notices += looked_at_notices(plan, info) + _notices(one, info, opened)
+    return Checked(plan, opened, info, run, before, notices)
+
+
+def looked_at_notices(plan: RunPlan, info: EnvironmentInfo) -> list[Notice]:
+    """Warnings of what its rollouts may lack: modules of reward functions, columns."""
+    return [] if plan.no_preflight else info.missing + column_notices(plan, info)
 
 
 def _notices(one: Planned, info: EnvironmentInfo, opened: Opened) -> list[Notice]:

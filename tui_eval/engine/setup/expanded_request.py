@@ -100,7 +100,7 @@ def expand_request(expander: Expander) -> ExpandedRequest:
     """Expands a request, and finds the runs that it resumes.
 
     Raises:
-        RefusedError: The run to resume cannot be found, or tells nothing of itself.
+        RefusedError: The run to resume is not there, has no plan, or an engine is at work on it.
     """
     request, notices = expander.request, load_env_file()
     faults = name_model(request) if request.litellm_names else []
@@ -145,8 +145,9 @@ def _expanded_suite(
 ) -> ExpandedRequest:
     evaluations = _planned(expansion)
     faults = [*_given(request), *faults, *expansion.faults]
-    faults += _put_runs(request, evaluations)
-    faults += _resume_faults(request, evaluations, is_right=not faults)
+    faults += [] if faults else _put_runs(request, evaluations)
+    count = len(expansion.evaluations)
+    faults += _resume_faults(request, evaluations, count=count, is_right=not faults)
     notices += expansion.notices
     if any(one.resume for one in evaluations):
         resumed = sum(one.run is not None for one in evaluations)
@@ -167,16 +168,19 @@ def _put_runs(request: Request, evaluations: list[Planned]) -> list[Fault]:
     return []
 
 
-def _resume_faults(request: Request, evaluations: list[Planned], *, is_right: bool) -> list[Fault]:
+def _resume_faults(
+    request: Request, evaluations: list[Planned], *, count: int, is_right: bool
+) -> list[Fault]:
     """Gives evaluations the runs that they resume; returns faults of that.
 
     Args:
+        count: Evaluations of the file.
         is_right: Whether there is no other fault, so that runs can be looked for.
     """
     faults: list[Fault] = []
     typed = request.raw.get("resume")
     if typed not in (None, NEWEST):
-        what = f"{typed} is one run, and the file has {len(evaluations)} evaluations"
+        what = f"{typed} is one run, and the file has {count} evaluations"
         hint = 'Type --resume alone, or write resume_path = "..." into the table of the evaluation'
         faults.append(Fault("--resume", what, hint))
     elif is_right:

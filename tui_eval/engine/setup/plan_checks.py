@@ -57,9 +57,7 @@ def environment_faults(plan: RunPlan, info: EnvironmentInfo | None) -> list[Faul
     return faults
 
 
-def column_faults(
-    columns: Sequence[str], info: EnvironmentInfo | None, where: str = COLUMNS
-) -> list[Fault]:
+def column_faults(plan: RunPlan, info: EnvironmentInfo | None) -> list[Fault]:
     """One fault for each column that is nearly, but not quite, the name of a key or a metric.
 
     Environments set keys of their own, which only a rollout shows: a column that is like no known
@@ -67,10 +65,10 @@ def column_faults(
 
     Args:
         info: None where the environment could not be loaded.
-        where: The place that faults name.
     """
     found = []
-    for name in _written_nowhere(columns, info):
+    where = place_of(plan.sources, "state_columns", COLUMNS)
+    for name in _written_nowhere(plan.state_columns, info):
         close = difflib.get_close_matches(name, _known(info), n=1, cutoff=CLOSE)
         if close:
             hint = f"Did you mean {close[0]}? {ANYWAY}"
@@ -78,9 +76,9 @@ def column_faults(
     return found
 
 
-def column_notices(columns: Sequence[str], info: EnvironmentInfo | None) -> list[Notice]:
+def column_notices(plan: RunPlan, info: EnvironmentInfo | None) -> list[Notice]:
     """A notice of columns that may be in no state; only a rollout shows whether they are."""
-    names = ", ".join(_written_nowhere(columns, info))
+    names = ", ".join(_written_nowhere(plan.state_columns, info))
     if not names or info is None:
         return []
     what = "the environment's own files name no such key of a state; a rollout may have it anyway"

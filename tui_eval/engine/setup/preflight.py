@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from tui_eval.config.list_prices import blind_text, take_list_prices
 from tui_eval.config.plan import RunPlan
-from tui_eval.config.settings import place_of
 from tui_eval.engine.limits.limits import Phases
 from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
 from tui_eval.engine.setup.endpoint_checks import check_endpoints
-from tui_eval.engine.setup.examine import Checked, examine
+from tui_eval.engine.setup.examine import Checked, examine, looked_at_notices
 from tui_eval.engine.setup.expanded_request import ExpandedRequest, settings_to_open
 from tui_eval.engine.setup.hub_faults import hub_faults
 from tui_eval.engine.setup.opened import NOTHING, Opened, open_environment
 from tui_eval.engine.setup.plan_checks import (
-    COLUMNS,
     column_faults,
     column_notices,
     outputs_fault,
@@ -37,7 +35,7 @@ class Preflight(msgspec.Struct):
         checked: Those that were examined with their environment, by index.
         limits: Those that all evaluations share, in the order of `LIMITS`; 0 for none.
         max_cost, max_total_tokens: The budget of all of them together.
-        notices: Sentences for people, which are of no evaluation alone.
+        notices: Sentences for people, of all of them.
     """
 
     expanded: ExpandedRequest
@@ -101,51 +99,54 @@ def preflight(expanded: ExpandedRequest, opened: Mapping[int, Opened]) -> Prefli
 
 
 def _examine_environments(found: Preflight, opened: Mapping[int, Opened]) -> list[Fault]:
-    """Examines the first evaluation of each environment, and columns and conditions of all."""
+    """Examines the first evaluation of each environment, and looks at those like it."""
     faults: list[Fault] = []
-    expanded = found.expanded
-    for index, *others in expanded.by_environment():
-        first, one = expanded.evaluations[index], opened.get(index, NOTHING)
+    for index, *others in found.expanded.by_environment():
+        first, one = found.evaluations[index], opened.get(index, NOTHING)
         try:
-            found.checked[index] = examine(expanded.request, first, one)
+            found.checked[index] = examine(found.expanded.request, first, one)
         except RefusedError as error:
             faults += error.faults
-        every = [first, *(expanded.evaluations[other] for other in others)]
-        faults += _column_faults([each.plan for each in every], one.info, found.notices)
-        if one.info is None:
-            continue
-        for each in every:
-            faults += until_faults(each.plan, one.info, each.run, found.notices)
-        if not first.plan.no_preflight:
-            found.notices += one.info.missing
+        if one.info is not None:
+            found.notices += looked_at_notices(first.plan, one.info)
+        for other in others:
+            faults += _faults_like(first, found.evaluations[other], one.info, found.notices)
     return faults
 
 
-def _column_faults(
-    plans: Iterable[RunPlan], info: EnvironmentInfo | None, notices: list[Notice]
+def _faults_like(
+    first: Planned, other: Planned, info: EnvironmentInfo | None, notices: list[Notice]
 ) -> list[Fault]:
-    """Faults of the columns of evaluations of one environment, each once."""
+    """Faults of an evaluation of the environment of the first one, as far as that shows them.
+
+    It is examined with its own arguments when it begins.
+
+    Args:
+        info: The environment with the arguments of the first.
+    """
     faults: list[Fault] = []
-    looked_at: set[tuple[str, ...]] = set()
-    for plan in plans:
-        columns = tuple(plan.state_columns)
-        if columns in looked_at or plan.no_preflight:
-            continue
-        looked_at.add(columns)
-        where = place_of(plan.sources, "state_columns", COLUMNS)
-        faults += column_faults(columns, info, where)
-        notices += column_notices(columns, info)
+    plan, before = other.plan, first.plan
+    if not plan.no_preflight:
+        if other.run is None and _place(plan) != _place(before):
+            faults += outputs_fault(plan)
+        if plan.state_columns != before.state_columns:
+            faults += column_faults(plan, info)
+            notices += column_notices(plan, info)
+    arguments = plan.env_args, plan.extra_env_kwargs
+    if info is not None and arguments == (before.env_args, before.extra_env_kwargs):
+        faults += until_faults(plan, info, None, notices)
     return faults
 
 
 def _shared_faults(found: Preflight) -> list[Fault]:
-    """Faults of endpoints, the hub and folders, each checked once."""
-    every = [one for one in found.evaluations if not one.plan.no_preflight]
-    plans = [one.plan for one in every]
-    faults = check_endpoints(plans, found.notices) + hub_faults(plans, found.notices)
-    new = [one.plan for one in every if one.run is None]
-    places = {(p.env_id, p.save, p.output_dir, p.env_dir_path): p for p in new}
-    return faults + [fault for plan in places.values() for fault in outputs_fault(plan)]
+    """Faults of endpoints and the hub, each checked once."""
+    plans = [one.plan for one in found.evaluations if not one.plan.no_preflight]
+    return check_endpoints(plans, found.notices) + hub_faults(plans, found.notices)
+
+
+def _place(plan: RunPlan) -> tuple[bool, str | None, str]:
+    """Where its run is to be written."""
+    return plan.save, plan.output_dir, str(plan.env_dir_path)
 
 
 def _prices(found: Preflight) -> list[Notice]:
@@ -159,10 +160,16 @@ def _prices(found: Preflight) -> list[Notice]:
 
 
 def _limits(expanded: ExpandedRequest) -> tuple[int, int, int]:
-    """The limits of the file for all; else as many rollouts as the evaluation with most."""
-    each = [_most_at_once(one.plan) for one in expanded.evaluations]
+    """The limits of the file for all; else as many rollouts as the evaluation with most.
+
+    A run alone has no limits but its own.
+    """
+    plans = [one.plan for one in expanded.evaluations]
+    if not expanded.is_suite:
+        return plans[0].max_concurrent, 0, 0
+    each = [_most_at_once(plan) for plan in plans]
     most = 0 if 0 in each else max(each, default=0)
-    file = expanded.expansion.top if expanded.is_suite else {}
+    file = expanded.expansion.top
     top = {name: file[name].value or 0 for name in LIMITS if name in file}
     in_flight, generation, scoring = (top.get(name, 0) for name in LIMITS)
     return (max(in_flight, 0) if LIMITS[0] in top else most, generation, scoring)

@@ -28,7 +28,7 @@ _COMPARED = {"env_id", "shuffle", "shuffle_seed", "examples", *KEPT}
 
 
 class Planned(msgspec.Struct):
-    """One evaluation of a file.
+    """One evaluation of a request, which may be the only one.
 
     Args:
         resume: The run that it is to resume: a path, `newest`, or None for a new run.

@@ -9,9 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from tui_eval import clock
-from tui_eval.config.command_line import resume_words
-from tui_eval.config.options import BUDGETS, BY_NAME
-from tui_eval.config.plan import Request, RunPlan
+from tui_eval.config.plan import RunPlan
 from tui_eval.engine.limits.budget import Budget
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import (
@@ -19,7 +17,6 @@ from tui_eval.events import (
     ListedEvaluation,
     RunFinished,
     RunStarted,
-    SuiteStarted,
 )
 from tui_eval.fold.mean_reward import mean_reward
 from tui_eval.fold.saved_values import mapping, tokens_of
@@ -219,12 +216,3 @@ class SuiteBudget:
                 one.hub.flush()
         every = [one.used() for one in self._evaluations]
         return sum(used[0] for used in every), sum(used[1] for used in every)
-
-
-def suite_started(
-    request: Request, path: str, listed: list[ListedEvaluation], max_concurrent: int
-) -> SuiteStarted:
-    """The suite's first event."""
-    words, is_edited = resume_words(request.raw), request.text is not None
-    budgets = [BY_NAME[name].flags[0] for name in BUDGETS if request.raw.get(name)]
-    return SuiteStarted(0, clock.now(), path, listed, max_concurrent, words, budgets, is_edited)

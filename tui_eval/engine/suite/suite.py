@@ -19,6 +19,9 @@ from msgspec.structs import replace
 
 from tui_eval import clock
 from tui_eval.commands import Cancel, Command, MoveLimit, Pause, Rerun, SaveNow, Stop, Unpause
+from tui_eval.config.command_line import resume_words
+from tui_eval.config.options import BUDGETS, BY_NAME
+from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.job import CANCELS_WITHIN_S, RunJob, let_listeners_read
 from tui_eval.engine.limits.limits import Phases, SuiteLimits
@@ -28,12 +31,19 @@ from tui_eval.engine.setup.prepare import client_config, key_of, prepare
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.setup.resume import spent_on_disk
 from tui_eval.engine.setup.suite_lock import lock_suite
-from tui_eval.engine.suite.evaluation_status import EvaluationStatus, SuiteBudget, suite_started
+from tui_eval.engine.suite.evaluation_status import EvaluationStatus, SuiteBudget
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.server import listen
 from tui_eval.engine.transport.sockets import bind_socket, loopback_of, socket_folder
 from tui_eval.errors import RefusedError
-from tui_eval.events import Event, GateMoved, LimitMoved, RunFinished
+from tui_eval.events import (
+    Event,
+    GateMoved,
+    LimitMoved,
+    ListedEvaluation,
+    RunFinished,
+    SuiteStarted,
+)
 from tui_eval.runs.discovery import describe
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.outcome import interrupted, raised, refused, suite_outcome
@@ -98,7 +108,7 @@ class Suite:
         path = str(Path(str(request.env_id)).resolve())
         self._lock = lock_suite(Path(path), socket)
         listed = [one.listed for one in self._evaluations]
-        self._started = suite_started(request, path, listed, self._limits.max_concurrent)
+        self._started = _suite_started(request, path, listed, self._limits.max_concurrent)
         hub.redact, hub.path, hub.extra_events = self._redact, path, self._extra_events
         print_to_logs(self._redact)
         set_up_logging(any(one.verbose for one in plans), {one.env_id for one in plans})
@@ -367,3 +377,12 @@ class Suite:
             for index in self._working:
                 if self._evaluations[index].has_moved():
                     self._hub.publish(self._evaluations[index].moved())
+
+
+def _suite_started(
+    request: Request, path: str, listed: list[ListedEvaluation], max_concurrent: int
+) -> SuiteStarted:
+    """The suite's first event."""
+    words, is_edited = resume_words(request.raw), request.text is not None
+    budgets = [BY_NAME[name].flags[0] for name in BUDGETS if request.raw.get(name)]
+    return SuiteStarted(0, clock.now(), path, listed, max_concurrent, words, budgets, is_edited)

@@ -70,7 +70,7 @@ class Reader:
 
     def take(self, event: ev.Event) -> None:
         """Adds messages, tool results and text to the running rollout that they belong to."""
-        from tui_eval import events  # the first frame needs none
+        import tui_eval.events as events  # the first frame needs none
 
         match event:
             case events.RunStarted():

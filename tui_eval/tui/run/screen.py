@@ -162,7 +162,7 @@ class RunScreen(DrawnScreen[None]):
 
     def take(self, event: ev.Event) -> None:
         """Handles one event of the root, after the fold."""
-        from tui_eval import events  # the first frame needs none
+        import tui_eval.events as events  # the first frame needs none
 
         match event:
             case events.GateMoved():

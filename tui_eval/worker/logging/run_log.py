@@ -249,6 +249,7 @@ def print_to_logs(redact: Redactor) -> None:
     """Sends output of Python code to `CURRENT_LOG` from now on, and else to standard error."""
     sys.stdout.flush()
     sys.stderr.flush()
+    _early().redact(redact)
     sys.stdout = sys.stderr = _ManyOutputs(2, redact)
 
 
