@@ -47,7 +47,7 @@ class WordGuessEnv(vf.MultiTurnEnv):
 
     @vf.stop(priority=20)
     async def word_found(self, state: vf.State) -> bool:
-        """The secret word was guessed; asked before `out_of_guesses`, as its priority is higher."""
+        """The secret word was guessed; its priority puts it before `out_of_guesses`."""
         return state["answer"] in state["guesses"]
 
     @vf.stop(priority=10)
