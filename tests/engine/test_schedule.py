@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
@@ -118,3 +119,15 @@ async def test_nothing_begins_once_nothing_may() -> None:
 
     await schedule.work_off(begin, lambda: None)
     assert (calls, list(schedule.todo)) == (1, [1, 2, 3])
+
+
+async def test_work_that_is_given_up_before_its_first_step_is_closed() -> None:
+    schedule, _, _ = schedule_of([])
+
+    async def never() -> None:
+        await asyncio.Event().wait()
+
+    work = never()
+    schedule.start(work, Held())
+    await schedule.give_up(1.0)
+    assert inspect.getcoroutinestate(work) == inspect.CORO_CLOSED

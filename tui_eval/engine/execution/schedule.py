@@ -59,6 +59,7 @@ class Schedule:
             task = work
         else:
             task = asyncio.create_task(self._guarded(work))
+            task.add_done_callback(lambda _: work.close())  # where it was cancelled before
         self.tasks.add(task)
         # A task that is cancelled before it begins never comes to a `finally` of its own.
         task.add_done_callback(lambda done: self._ended(done, held))
