@@ -74,11 +74,11 @@ def examine(request: Request, one: Planned, opened: Opened) -> Checked:
         raise RefusedError(with_run(run, faults))
     plan.examples_taken, plan.examples_digest = opened.count, info.digest
     plan.scores_path = request.scores_path or plan.scores_path
-    notices += looked_at_notices(plan, info) + _notices(one, info, opened)
+    notices += lacking_notices(plan, info) + _notices(one, info, opened)
     return Checked(plan, opened, info, run, before, notices)
 
 
-def looked_at_notices(plan: RunPlan, info: EnvironmentInfo) -> list[Notice]:
+def lacking_notices(plan: RunPlan, info: EnvironmentInfo) -> list[Notice]:
     """Warnings of what its rollouts may lack: modules of reward functions, columns."""
     return [] if plan.no_preflight else info.missing + column_notices(plan, info)
 

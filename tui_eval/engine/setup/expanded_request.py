@@ -24,12 +24,7 @@ from tui_eval.engine.setup.resume_match import Planned, choose_runs
 from tui_eval.engine.setup.suite_lock import at_work_on
 from tui_eval.errors import Fault, Notice
 from tui_eval.runs.layout import RunDir
-from tui_eval.worker.describing.info import (
-    EnvironmentSettings,
-    Wanted,
-    of_others,
-    settings_of,
-)
+from tui_eval.worker.describing.info import EnvironmentSettings, Wanted, of_others, settings_of
 
 
 class ExpandedRequest(msgspec.Struct, frozen=True):

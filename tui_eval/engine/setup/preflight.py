@@ -11,7 +11,7 @@ from tui_eval.config.plan import RunPlan
 from tui_eval.engine.limits.limits import Phases
 from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
 from tui_eval.engine.setup.endpoint_checks import check_endpoints
-from tui_eval.engine.setup.examine import Checked, examine, looked_at_notices
+from tui_eval.engine.setup.examine import Checked, examine, lacking_notices
 from tui_eval.engine.setup.expanded_request import ExpandedRequest, settings_to_open
 from tui_eval.engine.setup.hub_faults import hub_faults
 from tui_eval.engine.setup.opened import NOTHING, Opened, open_environment
@@ -108,34 +108,45 @@ def _examine_environments(found: Preflight, opened: Mapping[int, Opened]) -> lis
         except RefusedError as error:
             faults += error.faults
         if one.info is not None:
-            found.notices += looked_at_notices(first.plan, one.info)
-        for other in others:
-            faults += _faults_like(first, found.evaluations[other], one.info, found.notices)
+            found.notices += lacking_notices(first.plan, one.info)
+        looked_at: set[object] = {tuple(first.plan.state_columns)}
+        if first.run is None:
+            looked_at.add(_place(first.plan))
+        for other in (found.evaluations[index] for index in others):
+            if not other.plan.no_preflight:
+                faults += _cheap_faults(other, one.info, found.notices, looked_at)
+            if one.info is not None and _arguments(other) == _arguments(first):
+                faults += until_faults(other.plan, one.info, None, found.notices)
     return faults
 
 
-def _faults_like(
-    first: Planned, other: Planned, info: EnvironmentInfo | None, notices: list[Notice]
+def _cheap_faults(
+    other: Planned,
+    info: EnvironmentInfo | None,
+    notices: list[Notice],
+    looked_at: set[object],
 ) -> list[Fault]:
-    """Faults of an evaluation of the environment of the first one, as far as that shows them.
-
-    It is examined with its own arguments when it begins.
+    """Faults of an evaluation's folder and columns, before it is examined when it begins.
 
     Args:
-        info: The environment with the arguments of the first.
+        info: Its environment with the arguments of another evaluation.
+        looked_at: Folders and columns of others, which are not looked at again.
     """
     faults: list[Fault] = []
-    plan, before = other.plan, first.plan
-    if not plan.no_preflight:
-        if other.run is None and _place(plan) != _place(before):
-            faults += outputs_fault(plan)
-        if plan.state_columns != before.state_columns:
-            faults += column_faults(plan, info)
-            notices += column_notices(plan, info)
-    arguments = plan.env_args, plan.extra_env_kwargs
-    if info is not None and arguments == (before.env_args, before.extra_env_kwargs):
-        faults += until_faults(plan, info, None, notices)
+    plan, columns = other.plan, tuple(other.plan.state_columns)
+    if other.run is None and _place(plan) not in looked_at:
+        looked_at.add(_place(plan))
+        faults += outputs_fault(plan)
+    if columns not in looked_at:
+        looked_at.add(columns)
+        faults += column_faults(plan, info)
+        notices += column_notices(plan, info)
     return faults
+
+
+def _arguments(one: Planned) -> tuple[object, object]:
+    """The settings of its environment that decide what that has."""
+    return one.plan.env_args, one.plan.extra_env_kwargs
 
 
 def _shared_faults(found: Preflight) -> list[Fault]:
