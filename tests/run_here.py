@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -20,7 +21,7 @@ from program import Finished, Program
 
 from tui_eval.cli.console.report import ending_lines, opening_lines
 from tui_eval.cli.console.summary_lines import result_lines
-from tui_eval.cli.run import command, typed_of
+from tui_eval.cli.run import command, parse_request, typed_of
 from tui_eval.config.expansion import Expander
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
@@ -94,7 +95,8 @@ def _request(args: tuple[str, ...]) -> Request:
     words = [*args[1:]] if args[0] == "run" else [*args]
     given = command.make_context("run", words).params
     environment = given.pop("environment")
-    return Request(env_id=environment, raw=typed_of(given))
+    request, _ = parse_request({"env_id": environment, "raw": typed_of(given)})
+    return Request(**json.loads(json.dumps(request)))
 
 
 async def _run(request: Request) -> tuple[RunState, RunDir]:

@@ -156,7 +156,7 @@ def test_a_number_past_64_bits_is_reported_by_its_own_flag() -> None:
     request = make_request(typed)
     what = f"{'9' * 23} is too large; whole numbers have 64 bits"
     assert request["faults"] == [("--max-turns", what, "")]
-    assert "max_turns" not in json.loads(request["raw"]["env_args"])
+    assert "max_turns" not in request["raw"]["env_args"]
 
 
 def test_scores_are_not_written_over_the_dataset(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from tui_eval.config.options import BY_NAME, OPTIONS
+from tui_eval.cli.run import parse_request
+from tui_eval.config.expansion import expand
+from tui_eval.config.options import BY_NAME, OPTIONS, Option
+from tui_eval.config.plan import Request
 from tui_eval.config.values import list_text, parse_text, parse_values
 
 
@@ -36,6 +40,25 @@ from tui_eval.config.values import list_text, parse_text, parse_values
 )
 def test_what_is_right_becomes_a_value(name: str, text: Any, value: Any) -> None:
     assert parse_values({name: text}) == ({name: value}, [])
+
+
+TYPED = {
+    "text": "some", "int": "3", "float": "0.5", "json": '{"a": [1, 2.5]}', "list": "a, b",
+    "flag": True, "optional_path": "newest", "headers": ["X-A: b", "X-C: d"],
+    "sets": ["env_args.a=1", "model=x"],
+}  # fmt: skip
+NO_PLAIN_TEXT = {"num_workers": "auto", "worker_memory": "2GB", "until": "width(reward) < 0.1"}
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+def test_a_value_that_the_command_line_parsed_is_the_engines(option: Option) -> None:
+    text = NO_PLAIN_TEXT.get(option.name, TYPED[option.kind])
+    if option.choices:
+        text = option.choices[0]
+    values, faults = parse_values({option.name: text})
+    assert values
+    assert not faults
+    assert parse_values(json.loads(json.dumps(values))) == (values, [])
 
 
 @pytest.mark.parametrize(
@@ -85,6 +108,19 @@ def test_what_is_wrong_is_reported_with_its_flag(
     (fault,) = faults
     assert fault.where == flag
     assert words in fault.what
+
+
+def test_a_command_line_sends_values_and_one_that_is_wrong_its_text() -> None:
+    typed = {"model": "m", "max_concurrent": "64", "max_cost": "none", "verbose": True}
+    request, is_right = parse_request({"env_id": "e", "raw": typed})
+    assert is_right
+    assert request["raw"] == {**typed, "max_concurrent": 64}
+    pasted, _ = parse_request({"env_id": "e", "raw": {"api_base_url": " http://h/v1\n"}})
+    assert pasted["raw"] == {"api_base_url": "http://h/v1"}
+    (noticed,) = expand(Request(**pasted)).notices[-1:]
+    assert "around the URL of the endpoint" in str(noticed)
+    wrong = {"env_id": "e", "raw": {**typed, "temperature": "hot"}}
+    assert parse_request(wrong) == (wrong, False)
 
 
 @pytest.mark.parametrize("names", [["7", "x"], ["a,b"], ["[1"], ["[true]"], ["[1,2]"], [" x "]])

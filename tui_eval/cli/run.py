@@ -33,7 +33,7 @@ HOSTED = frozenset(
 
 
 def run_options(function: Any) -> Any:
-    """Adds every option of a run to a command; values stay text until the engine checks them."""
+    """Adds every option of a run to a command, as text: see `parse_request`."""
     for option in reversed(OPTIONS):
         if option.flags:
             function = click_option(option)(function)
@@ -116,22 +116,32 @@ def run(environment: str | None, raw: dict[str, Any]) -> int:
         raw, faults = _name_newest(raw)
     if faults:
         raise RefusedError(faults)
-    request = {"env_id": environment, "raw": raw}
+    request, is_right = parse_request({"env_id": environment, "raw": raw})
     if raw.get("dry_run"):
         from tui_eval.cli.dry_run import show_dry_run
 
         return show_dry_run(request)
-    # A wrong value opens no screen. The engine parses the text once more: only it knows what else
-    # is wrong, in the file and in `--set`, and reports all of it at once.
-    with collected():  # warned of with the plan
-        _, faults = parse_values(raw)
-    if faults or prints_lines(environment, raw):
-        from tui_eval.cli.console.run_console import run_in_console
+    if not is_right or prints_lines(environment, raw):
+        from tui_eval.cli.console.console import run_in_console
 
         return run_in_console(request)
     from tui_eval.cli.screen import run_on_screen
 
     return run_on_screen(request)
+
+
+def parse_request(request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    """A request with the values of its options, and whether all of them are right.
+
+    Where one is wrong no screen is opened, and the request keeps its text: the engine says what is
+    wrong with all of it at once, also in its file.
+    """
+    with collected() as pasted:
+        values, faults = parse_values(request["raw"])
+    if faults:
+        return dict(request), False
+    known = {name: value for name, value in values.items() if value is not None}
+    return {**request, "raw": {**request["raw"], **known}, "pasted": pasted}, True
 
 
 def _name_newest(raw: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:

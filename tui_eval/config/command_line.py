@@ -27,7 +27,7 @@ def resume_words(raw: Mapping[str, Any]) -> list[str]:
     What is secret is hidden in it, and a budget is left out: it held for one invocation.
     """
     again = dict(raw)
-    again["sets"] = [_without_secret(one) for one in raw.get("sets") or []]
+    again["sets"] = [_without_secret(_assignment(one)) for one in raw.get("sets") or []]
     url = raw.get("heartbeat_url")
     if url and masked_url(url) != url:
         del again["heartbeat_url"]
@@ -54,6 +54,11 @@ def parse_resume_words(words: Sequence[str]) -> dict[str, Any] | None:
 
 _HEADERS = ("headers", *BY_NAME["headers"].spellings)
 _TYPED_AGAIN = ("no_preflight", "heartbeat_url", "heartbeat_status", "sets")
+
+
+def _assignment(given: str | tuple[list[str], str]) -> str:
+    """The text of `--set`, whether it was parsed or not."""
+    return given if isinstance(given, str) else f"{'.'.join(given[0])}={given[1]}"
 
 
 def _without_secret(assignment: str) -> str:

@@ -194,12 +194,13 @@ class RunPlan(BaseModel):
 
 
 class Request(BaseModel):
-    """Unchecked request: an environment and the text of the options that were typed.
+    """Unchecked request: an environment and the options that were typed, as text or as values.
 
     `env_id` may be the path of a TOML file; `resume_path` is the run to resume, once one is
     chosen, and `again` the places of the errored rollouts that alone are run then; `runs` are those
     that the evaluations of a file resume, empty for a new one; `faults` are (where, what, hint)
-    of what a command has found already, reported with all others; `litellm_names` lets the model be
+    of what a command has found already, reported with all others, and `pasted` its sentences on
+    what came along with pasted text; `litellm_names` lets the model be
     named as LiteLLM does; `scores_path` is where scores of an agent's run are to go; `flags` are
     what the command calls options that `tui-eval run` has under other names; `text` is in place
     of what the TOML file holds, where it was changed and is not saved.
@@ -211,6 +212,7 @@ class Request(BaseModel):
     again: list[int] | None = None
     runs: list[str] | None = None
     faults: list[tuple[str, str, str]] = Field(default_factory=list)
+    pasted: list[str] = Field(default_factory=list)
     litellm_names: bool = False
     scores_path: str = ""
     flags: dict[str, str] = Field(default_factory=dict)

@@ -69,12 +69,15 @@ class ReadRequest(msgspec.Struct):
 
 
 def parse_typed(request: Request) -> TypedValues:
-    """Parses the values of a command line, as far as they act beside its file."""
+    """Values of the options that were typed, as far as they act beside the file.
+
+    The command line has parsed them, which are only checked then; a form or a program sends text.
+    """
     with collected() as pasted:
         raw, notices = _acting(request)
         values, faults = parse_values(raw)
     sets = values.pop("sets", [])
-    return TypedValues(values, sets, faults, notices, pasted)
+    return TypedValues(values, sets, faults, notices, [*request.pasted, *pasted])
 
 
 def read_request(request: Request, typed: TypedValues) -> ReadRequest:

@@ -35,9 +35,11 @@ _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 def parse_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
     """Typed values of what was typed as text, and everything that is wrong with it.
 
+    A value that was parsed already is checked, and is the same.
+
     Args:
-        raw: Option names to text (True for flags, lists of text for what may be repeated); what
-            was not typed is absent or None.
+        raw: Option names to text (True for flags, lists of text for what may be repeated), or to
+            values; what was not typed is absent or None.
 
     Returns:
         Values of the options that were typed and are right, and the faults of the others.
@@ -66,7 +68,7 @@ def parse_text(option: Option, text: Any) -> Any:
     """The value of an option that was typed; the `ValueError` says why it cannot be."""
     if option.name in OF_ONE_COMMAND and text == NO_BUDGET:
         return None
-    if option.name == "num_workers" and text == ALL_CORES:
+    if option.name == "num_workers" and text in (ALL_CORES, -1):
         return -1
     if option.kind == "json":
         return _json_object(text)
@@ -146,8 +148,11 @@ def parse_set(option: Option, path: Sequence[str], text: str) -> Any:
     return _json_or_text(text)
 
 
-def _assignment(text: str) -> tuple[list[str], str]:
+def _assignment(text: Any) -> tuple[list[str], str]:
     """(dotted key in parts, text) of `a.b=text`."""
+    if not isinstance(text, str):
+        parts, value = text
+        return parts, value
     key, equals, value = text.partition("=")
     parts = [part.strip() for part in key.split(".")]
     if not equals or not all(parts):

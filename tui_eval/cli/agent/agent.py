@@ -101,14 +101,14 @@ def command(**typed: Any) -> int:
 
 
 def _run(request: dict[str, Any], report: ScoreReport, typed: Mapping[str, Any]) -> int:
-    from tui_eval.cli.run import prints_lines
-    from tui_eval.config.values import parse_values
+    from tui_eval.cli.run import parse_request, prints_lines
 
+    request, is_right = parse_request(request)
     if typed["dry_run"]:
         from tui_eval.cli.dry_run import show_dry_run
 
         return show_dry_run(request)
-    is_wrong = request["faults"] or parse_values(request["raw"])[1]
+    is_wrong = request["faults"] or not is_right
     lines = is_wrong or any(typed[flag] for flag in ("debug", "no_screen", "quiet"))
     if lines or prints_lines(None, request["raw"]):
         return _in_console(request, report, typed)
@@ -118,7 +118,7 @@ def _run(request: dict[str, Any], report: ScoreReport, typed: Mapping[str, Any])
 
 
 def _in_console(request: dict[str, Any], report: ScoreReport, typed: Mapping[str, Any]) -> int:
-    from tui_eval.cli.console.run_console import run_in_console
+    from tui_eval.cli.console.console import run_in_console
 
     quiet = bool(typed["quiet"])
     if typed["json"] or not quiet:

@@ -109,11 +109,11 @@ def make_request(typed: Mapping[str, Any]) -> dict[str, Any]:
     faults += wrong + _not_text(given) + _output_faults(output, typed.get("dataset"))
     if not typed.get("resume"):
         values = {**_DEFAULTS, **values}
-    raw: dict[str, Any] = {_PLAN[name]: str(values[name]) for name in _PLAN if name in values}
+    raw: dict[str, Any] = {_PLAN[name]: values[name] for name in _PLAN if name in values}
     raw |= {name: given[name] for name in SHARED if name in given}
     raw |= _model(typed, before)
     if args := _env_args(typed, values, before):
-        raw["env_args"] = json.dumps(args)
+        raw["env_args"] = args
     return {
         "env_id": f"{AGENT}@{typed['module']}" if typed.get("module") else None,
         "raw": raw,
