@@ -15,7 +15,7 @@ from scripted_suite import moved, suite_started
 from servers import FaultServer, Reply
 
 from tui_eval.cli.console.lines import FIRST_WAIT_AFTER_S, ProgressLines
-from tui_eval.cli.console.suite_console import SuiteConsole
+from tui_eval.cli.console.printer import Printer
 from tui_eval.events import RunFinished
 
 CHAT = "/v1/chat/completions"
@@ -84,7 +84,7 @@ def test_nothing_is_said_where_nothing_new_happened_and_less_often_the_longer_it
 
 
 def reported(
-    console: SuiteConsole, capsys: pytest.CaptureFixture[str], *events: Any
+    console: Printer, capsys: pytest.CaptureFixture[str], *events: Any
 ) -> tuple[list[str], list[str]]:
     """Lines of a suite for events, on stdout and stderr."""
     for event in events:
@@ -98,7 +98,7 @@ def test_a_suite_says_why_its_rollouts_wait(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for as_json in (False, True):
-        console = SuiteConsole(as_json=as_json)
+        console = Printer(as_json=as_json)
         waits = {"finished": 0, "errored": 0, "reward": None}
         first = moved(0, "running", sleeping=3, cause="status 503", again_at=1004.0, **waits)
         second = moved(1, "running", sleeping=2, cause="status 500", again_at=1003.0, **waits)
@@ -115,7 +115,7 @@ def test_a_suite_says_why_its_rollouts_wait(
 def test_the_end_of_a_suite_names_the_cause_where_nothing_succeeded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    console = SuiteConsole()
+    console = Printer()
     over = moved(0, "interrupted", path="", total=48, cause="status 500")
     some = moved(1, "interrupted", path="", total=48, finished=2, cause="status 503")
     none = moved(2, "interrupted", path="", total=48)
@@ -132,7 +132,7 @@ def test_the_end_of_a_suite_names_the_cause_where_nothing_succeeded(
 def test_what_will_not_come_any_more_is_not_in_the_total(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    console = SuiteConsole()
+    console = Printer()
     cases = [("a", "m", {}), ("b", "m", {}), ("c", "m", {})]
     out, _ = reported(console, capsys, suite_started(cases))
     assert out[0].startswith("3 evaluations, 144 rollouts in all")
@@ -146,7 +146,7 @@ def test_what_will_not_come_any_more_is_not_in_the_total(
 def test_an_evaluation_that_is_resumed_says_so_and_a_complete_one_does_not_begin(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    console = SuiteConsole()
+    console = Printer()
     cases = [("a", "m", {}), ("b", "m", {})]
     none = {"errored": 0, "reward": None, "low": None, "reward_std": None}
     there = moved(0, "running", finished=48, **none)

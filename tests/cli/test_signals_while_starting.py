@@ -40,7 +40,7 @@ def held(tmp_path: Path, fault_server: FaultServer):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize(
     "module",
-    ["tui_eval.cli.main", "tui_eval.cli.console.run_console", "tui_eval.engine.execution.session"],
+    ["tui_eval.cli.main", "tui_eval.cli.console.console", "tui_eval.engine.execution.session"],
     ids=["command-line", "console", "engine"],
 )
 def test_a_signal_while_the_program_is_loaded_ends_it_quietly(

@@ -51,7 +51,7 @@ def _open_suite(file: Path) -> int:
         if not file.exists():
             return print_faults([Fault(str(file), "there is no such file")])
         return _look_again(file)
-    from tui_eval.cli.console.suite_console import show_at_work
+    from tui_eval.cli.console.suite_lines import show_at_work
 
     show_at_work(suite, held.pid)
     return 0

@@ -207,7 +207,7 @@ def open_suite_on_screen(file: Path, held: Holder) -> int:
         warn(f"error: {app.state.end.text if app.state.end else 'the engine has ended'}")
         return 1
     if leave is not None and leave.action == "detach":
-        from tui_eval.cli.console.suite_console import show_at_work
+        from tui_eval.cli.console.suite_lines import show_at_work
 
         show_at_work(app.suite, held.pid)
         return 0

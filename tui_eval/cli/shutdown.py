@@ -47,7 +47,7 @@ def leave_app(
         return 2 if feed.inner is None or engine is None else _end(feed.inner, engine, app.state)
     if app.suite is not None and not app.state.refused:
         if action == "detach" and engine is not None:
-            from tui_eval.cli.console.suite_console import show_at_work
+            from tui_eval.cli.console.suite_lines import show_at_work
 
             show_at_work(app.suite, engine.pid)
             return 0
@@ -146,7 +146,7 @@ def leave_suite(
         pushes: Runs are pushed where that was requested; its engine was started here.
     """
     from tui_eval.cli.console.printing import warn
-    from tui_eval.cli.console.suite_console import SuiteConsole
+    from tui_eval.cli.console.results import report_several
     from tui_eval.runs.layout import RunDir, is_unsaved
     from tui_eval.runs.outcome import lost_suite_outcome
 
@@ -158,7 +158,7 @@ def leave_suite(
         run = RunDir(Path(one.last.path))
         if save and one.last.path and is_unsaved(run):
             one.last.path = str(kept(run).path)
-    return SuiteConsole(suite).sum_up(abbreviated=abbreviated, pushes=pushes)
+    return report_several(suite, abbreviated=abbreviated, pushes=pushes)
 
 
 def _end(feed: LiveFeed, engine: EngineProcess, state: RunState) -> int:
