@@ -27,7 +27,7 @@ from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.job import CANCELS_WITHIN_S, RunJob, replicas_of
 from tui_eval.engine.setup.expanded_request import ExpandedRequest, expand_request
-from tui_eval.engine.setup.opened import open_environment, open_here
+from tui_eval.engine.setup.opened_environment import open_environment, open_here
 from tui_eval.engine.setup.preflight import Preflight, preflight
 from tui_eval.engine.setup.prepare import key_of, prepare
 from tui_eval.engine.setup.prepared import Prepared

@@ -14,7 +14,7 @@ from scripted_run import NOW
 
 from tui_eval import events as ev
 from tui_eval.config.plan import plan_to_toml
-from tui_eval.engine.setup.resume_match import Planned
+from tui_eval.engine.setup.resume_match import PlannedEvaluation
 from tui_eval.errors import RefusedError
 from tui_eval.feeds.saved_feed import SavedFeed
 from tui_eval.feeds.saved_suite import SavedSuite, find_saved
@@ -128,7 +128,7 @@ async def test_a_run_that_cannot_be_read_is_reported_with_the_others(file: Path)
     assert second.text.startswith("this run cannot be read: ")
 
 
-async def expected(file: Path, planned: list[Planned] | None = None) -> list[ev.Event]:
+async def expected(file: Path, planned: list[PlannedEvaluation] | None = None) -> list[ev.Event]:
     feed, reported = SavedSuite(file, planned or find_saved(file)), list[ev.Event]()
     await feed.start()
     while not reported or not isinstance(reported[-1], ev.RunFinished):

@@ -23,7 +23,7 @@ from tui_eval.tui.base.terminal.starting import show_starting
 
 if TYPE_CHECKING:
     from tui_eval.config.draft import Draft
-    from tui_eval.engine.setup.resume_match import Planned
+    from tui_eval.engine.setup.resume_match import PlannedEvaluation
     from tui_eval.errors import Fault
     from tui_eval.feeds.feed import Feed
     from tui_eval.runs.layout import RunDir
@@ -216,7 +216,7 @@ def open_suite_on_screen(file: Path, held: Holder) -> int:
     return 0
 
 
-def look_at_suite_on_screen(file: Path, evaluations: list[Planned]) -> int:
+def look_at_suite_on_screen(file: Path, evaluations: list[PlannedEvaluation]) -> int:
     """Shows the evaluations of a file that nobody works on.
 
     Returns:

@@ -26,7 +26,7 @@ from tui_eval.config.plan import Request
 from tui_eval.engine.execution.job import Job, let_listeners_read, open_alone
 from tui_eval.engine.interpreters.interpreter import Interpreter
 from tui_eval.engine.setup.expanded_request import ExpandedRequest, expand_request
-from tui_eval.engine.setup.opened import open_environment
+from tui_eval.engine.setup.opened_environment import open_environment
 from tui_eval.engine.setup.preflight import Preflight, preflight
 from tui_eval.engine.suite.suite import Suite
 from tui_eval.engine.transport.hub import Hub

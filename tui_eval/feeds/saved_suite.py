@@ -12,7 +12,7 @@ from tui_eval.config.env_file import load_env_file
 from tui_eval.config.expansion import expand
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request
-from tui_eval.engine.setup.resume_match import Planned, choose_runs
+from tui_eval.engine.setup.resume_match import PlannedEvaluation, choose_runs
 from tui_eval.engine.suite.evaluation_status import EvaluationStatus
 from tui_eval.errors import RefusedError
 from tui_eval.events import (
@@ -29,7 +29,7 @@ from tui_eval.runs.outcome import saved_suite_outcome, unreadable
 from tui_eval.runs.run_info import read_metadata
 
 
-def find_saved(file: Path) -> list[Planned]:
+def find_saved(file: Path) -> list[PlannedEvaluation]:
     """The evaluations of a file, each with its newest run where it has one; imports none of them.
 
     Raises:
@@ -37,7 +37,9 @@ def find_saved(file: Path) -> list[Planned]:
     """
     load_env_file()
     found = expand(Request(env_id=str(file), raw={"resume": NEWEST}))
-    planned = [Planned(one.plan, one.resume) for one in found.evaluations if one.plan is not None]
+    planned = [
+        PlannedEvaluation(one.plan, one.resume) for one in found.evaluations if one.plan is not None
+    ]
     faults = found.faults or choose_runs(planned, accept_changes=False, newest_first=True)
     if faults:
         raise RefusedError(faults)
@@ -47,7 +49,7 @@ def find_saved(file: Path) -> list[Planned]:
 class SavedSuite(NullFeed):
     """The events of an engine on the evaluations of a file, as far as they are on disk."""
 
-    def __init__(self, file: Path, evaluations: list[Planned]) -> None:
+    def __init__(self, file: Path, evaluations: list[PlannedEvaluation]) -> None:
         self._runs = [one.run for one in evaluations]
         self._every = [EvaluationStatus(place, one.plan) for place, one in enumerate(evaluations)]
         listed = [one.listed for one in self._every]

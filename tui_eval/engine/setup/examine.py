@@ -12,7 +12,7 @@ from tui_eval.config.plan import Request, RunPlan
 from tui_eval.config.settings import place_of
 from tui_eval.engine.setup.compatibility import content_faults
 from tui_eval.engine.setup.expanded_request import with_run
-from tui_eval.engine.setup.opened import Opened
+from tui_eval.engine.setup.opened_environment import OpenedEnvironment
 from tui_eval.engine.setup.plan_checks import (
     column_faults,
     column_notices,
@@ -22,7 +22,7 @@ from tui_eval.engine.setup.plan_checks import (
     worker_faults,
 )
 from tui_eval.engine.setup.resume import misplaced_rows
-from tui_eval.engine.setup.resume_match import Planned
+from tui_eval.engine.setup.resume_match import PlannedEvaluation
 from tui_eval.errors import Notice, RefusedError
 from tui_eval.runs.layout import RunDir
 from tui_eval.worker.describing.info import EnvironmentInfo
@@ -40,14 +40,14 @@ class Checked(NamedTuple):
     """
 
     plan: RunPlan
-    opened: Opened
+    opened: OpenedEnvironment
     info: EnvironmentInfo
     run: RunDir | None
     before: RunPlan | None
     notices: list[Notice]
 
 
-def examine(request: Request, one: Planned, opened: Opened) -> Checked:
+def examine(request: Request, one: PlannedEvaluation, opened: OpenedEnvironment) -> Checked:
     """Examines one evaluation; writes nothing.
 
     Args:
@@ -83,7 +83,9 @@ def lacking_notices(plan: RunPlan, info: EnvironmentInfo) -> list[Notice]:
     return [] if plan.no_preflight else info.missing + column_notices(plan, info)
 
 
-def _notices(one: Planned, info: EnvironmentInfo, opened: Opened) -> list[Notice]:
+def _notices(
+    one: PlannedEvaluation, info: EnvironmentInfo, opened: OpenedEnvironment
+) -> list[Notice]:
     """The notices of an evaluation without a fault."""
     plan = one.plan
     new = plan.changes[len(one.before.changes) :] if one.before else []

@@ -20,7 +20,7 @@ from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request
 from tui_eval.config.plan_builder import ACCEPT
 from tui_eval.engine.setup.choosing_run import go_to_its_folder, plan_before, run_to_resume
-from tui_eval.engine.setup.resume_match import Planned, choose_runs
+from tui_eval.engine.setup.resume_match import PlannedEvaluation, choose_runs
 from tui_eval.engine.setup.suite_lock import at_work_on
 from tui_eval.errors import Fault, Notice
 from tui_eval.runs.layout import RunDir
@@ -38,7 +38,7 @@ class ExpandedRequest(msgspec.Struct, frozen=True):
 
     request: Request
     expansion: Expansion
-    evaluations: list[Planned]
+    evaluations: list[PlannedEvaluation]
     faults: list[Fault]
     notices: list[Notice]
 
@@ -74,7 +74,7 @@ class ExpandedRequest(msgspec.Struct, frozen=True):
         return found
 
 
-def settings_to_open(one: Planned, *, estimates: bool = False) -> EnvironmentSettings:
+def settings_to_open(one: PlannedEvaluation, *, estimates: bool = False) -> EnvironmentSettings:
     """The settings of an evaluation's environment.
 
     Args:
@@ -129,10 +129,10 @@ def _given(request: Request) -> list[Fault]:
     return [Fault(*fault) for fault in request.faults]
 
 
-def _planned(expansion: Expansion) -> list[Planned]:
+def _planned(expansion: Expansion) -> list[PlannedEvaluation]:
     """Each evaluation of which something is known."""
     every = [(one.plan or one.draft, one.resume) for one in expansion.evaluations]
-    return [Planned(plan, resume) for plan, resume in every if plan is not None]
+    return [PlannedEvaluation(plan, resume) for plan, resume in every if plan is not None]
 
 
 def _expanded_suite(
@@ -151,7 +151,7 @@ def _expanded_suite(
     return ExpandedRequest(request, expansion, evaluations, faults, notices)
 
 
-def _put_runs(request: Request, evaluations: list[Planned]) -> list[Fault]:
+def _put_runs(request: Request, evaluations: list[PlannedEvaluation]) -> list[Fault]:
     """Sets the run that each evaluation resumes, where the request names it."""
     if request.runs is None:
         return []
@@ -164,7 +164,7 @@ def _put_runs(request: Request, evaluations: list[Planned]) -> list[Fault]:
 
 
 def _resume_faults(
-    request: Request, evaluations: list[Planned], *, count: int, is_right: bool
+    request: Request, evaluations: list[PlannedEvaluation], *, count: int, is_right: bool
 ) -> list[Fault]:
     """Gives evaluations the runs that they resume; returns faults of that.
 

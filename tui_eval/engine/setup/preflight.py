@@ -14,14 +14,14 @@ from tui_eval.engine.setup.endpoint_checks import check_endpoints
 from tui_eval.engine.setup.examine import Checked, examine, lacking_notices
 from tui_eval.engine.setup.expanded_request import ExpandedRequest, settings_to_open
 from tui_eval.engine.setup.hub_faults import hub_faults
-from tui_eval.engine.setup.opened import NOTHING, Opened, open_environment
+from tui_eval.engine.setup.opened_environment import NOTHING, OpenedEnvironment, open_environment
 from tui_eval.engine.setup.plan_checks import (
     column_faults,
     column_notices,
     outputs_fault,
     until_faults,
 )
-from tui_eval.engine.setup.resume_match import Planned
+from tui_eval.engine.setup.resume_match import PlannedEvaluation
 from tui_eval.errors import Fault, Notice, RefusedError, warning
 from tui_eval.worker.describing.info import EnvironmentInfo
 
@@ -46,7 +46,7 @@ class Preflight(msgspec.Struct):
     notices: list[Notice] = msgspec.field(default_factory=list)
 
     @property
-    def evaluations(self) -> list[Planned]:
+    def evaluations(self) -> list[PlannedEvaluation]:
         """The evaluations, in their order."""
         return self.expanded.evaluations
 
@@ -74,7 +74,7 @@ class Preflight(msgspec.Struct):
             checked.opened.close()
 
 
-def preflight(expanded: ExpandedRequest, opened: Mapping[int, Opened]) -> Preflight:
+def preflight(expanded: ExpandedRequest, opened: Mapping[int, OpenedEnvironment]) -> Preflight:
     """Checks the environments and endpoints of all evaluations, each once.
 
     Args:
@@ -98,7 +98,7 @@ def preflight(expanded: ExpandedRequest, opened: Mapping[int, Opened]) -> Prefli
     return found
 
 
-def _examine_environments(found: Preflight, opened: Mapping[int, Opened]) -> list[Fault]:
+def _examine_environments(found: Preflight, opened: Mapping[int, OpenedEnvironment]) -> list[Fault]:
     """Examines the first evaluation of each environment, and looks at those like it."""
     faults: list[Fault] = []
     for index, *others in found.expanded.by_environment():
@@ -121,7 +121,7 @@ def _examine_environments(found: Preflight, opened: Mapping[int, Opened]) -> lis
 
 
 def _cheap_faults(
-    other: Planned,
+    other: PlannedEvaluation,
     info: EnvironmentInfo | None,
     notices: list[Notice],
     looked_at: set[object],
@@ -144,7 +144,7 @@ def _cheap_faults(
     return faults
 
 
-def _arguments(one: Planned) -> tuple[object, object]:
+def _arguments(one: PlannedEvaluation) -> tuple[object, object]:
     """The settings of its environment that decide what that has."""
     return one.plan.env_args, one.plan.extra_env_kwargs
 
@@ -186,7 +186,7 @@ def _limits(expanded: ExpandedRequest) -> tuple[int, int, int]:
     return (max(in_flight, 0) if LIMITS[0] in top else most, generation, scoring)
 
 
-def _total(evaluations: Sequence[Planned]) -> int:
+def _total(evaluations: Sequence[PlannedEvaluation]) -> int:
     """The most rollouts in all; 0 where that depends on the sizes of datasets."""
     sizes = [
         (one.plan.examples_taken or one.plan.num_examples, one.plan.rollouts_per_example)

@@ -27,7 +27,7 @@ from tui_eval.runs.unsaved import Incomplete, incomplete_runs
 _COMPARED = {"env_id", "shuffle", "shuffle_seed", "examples", *KEPT}
 
 
-class Planned(msgspec.Struct):
+class PlannedEvaluation(msgspec.Struct):
     """One evaluation of a request, which may be the only one.
 
     Args:
@@ -49,7 +49,7 @@ class _Candidate(msgspec.Struct):
 
 
 def choose_runs(
-    evaluations: Sequence[Planned], *, accept_changes: bool, newest_first: bool = False
+    evaluations: Sequence[PlannedEvaluation], *, accept_changes: bool, newest_first: bool = False
 ) -> list[Fault]:
     """Gives each evaluation the run that it resumes, where there is one.
 
@@ -70,7 +70,7 @@ def choose_runs(
                 _take_named(one, taken, accept_changes)
             except RefusedError as error:
                 faults += error.faults
-    seeking: dict[tuple[str | None, str], list[Planned]] = {}
+    seeking: dict[tuple[str | None, str], list[PlannedEvaluation]] = {}
     for one in evaluations:
         if one.resume == NEWEST:
             seeking.setdefault((one.plan.output_dir, one.plan.env_dir_path), []).append(one)
@@ -84,14 +84,14 @@ def choose_runs(
     return faults + [fault for one in evaluations for fault in _held(one)]
 
 
-def _held(one: Planned) -> Iterator[Fault]:
+def _held(one: PlannedEvaluation) -> Iterator[Fault]:
     held = holder(one.run.lock) if one.run is not None else None
     if one.run is not None and held is not None:
         fault = held.fault(one.run.path)
         yield fault._replace(where=f"{one.plan.title}: {fault.where}")
 
 
-def _take_named(one: Planned, taken: set[Path], accept_changes: bool) -> None:
+def _take_named(one: PlannedEvaluation, taken: set[Path], accept_changes: bool) -> None:
     """Gives an evaluation the run that its table names.
 
     Raises:
@@ -113,7 +113,7 @@ def _take_named(one: Planned, taken: set[Path], accept_changes: bool) -> None:
     _take(one, run, before)
 
 
-def _take(one: Planned, run: RunDir, before: RunPlan) -> None:
+def _take(one: PlannedEvaluation, run: RunDir, before: RunPlan) -> None:
     one.run, one.before = run, before
     one.plan.save = one.plan.save or before.save
     one.plan.changes = [*before.changes, *changes(one.plan.model_dump(), before.model_dump())]
@@ -139,7 +139,7 @@ def plan_of(one: Incomplete) -> RunPlan | None:
 
 
 def _candidates(
-    seeking: Sequence[Planned], taken: Container[Path], newest_first: bool
+    seeking: Sequence[PlannedEvaluation], taken: Container[Path], newest_first: bool
 ) -> list[_Candidate]:
     """Runs that may be resumed, the newest first, and complete ones last where that matters.
 
@@ -161,7 +161,7 @@ def _candidates(
 
 
 def _assign(
-    seeking: Sequence[Planned],
+    seeking: Sequence[PlannedEvaluation],
     candidates: Sequence[_Candidate],
     key: Callable[[RunPlan], str],
     fits: Callable[[RunPlan, RunPlan], bool],

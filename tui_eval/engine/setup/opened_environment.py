@@ -19,7 +19,7 @@ from tui_eval.worker.examples import Examples, Places
 from tui_eval.worker.opening import Loaded, describe_loaded, load_environment
 
 
-class Opened(msgspec.Struct, frozen=True):
+class OpenedEnvironment(msgspec.Struct, frozen=True):
     """An environment that was loaded, or the faults of loading it.
 
     Args:
@@ -76,7 +76,7 @@ class Opened(msgspec.Struct, frozen=True):
 StartWorker: TypeAlias = Callable[[Interpreter | None], Awaitable[Worker]]
 """Starts a worker in an interpreter; None for this process's own."""
 
-NOTHING = Opened(None, [], [], None)
+NOTHING = OpenedEnvironment(None, [], [], None)
 """No environment."""
 
 
@@ -109,7 +109,7 @@ def _not_started(worker: Worker, interpreter: Interpreter, settings: Environment
     return Fault(_named_at(settings), what, f"Install again what it needs: {install}")
 
 
-def open_for_a_look(settings: EnvironmentSettings | None) -> Opened:
+def open_for_a_look(settings: EnvironmentSettings | None) -> OpenedEnvironment:
     """Loads an environment to describe it: here, or in a process of its own interpreter.
 
     Args:
@@ -121,7 +121,7 @@ def open_for_a_look(settings: EnvironmentSettings | None) -> Opened:
     if settings is None or not settings.python:
         return open_here(settings)
 
-    async def look() -> Opened:
+    async def look() -> OpenedEnvironment:
         opened = await open_environment(settings)
         opened.close()
         return opened
@@ -129,7 +129,7 @@ def open_for_a_look(settings: EnvironmentSettings | None) -> Opened:
     return asyncio.run(look())
 
 
-def open_here(settings: EnvironmentSettings | None) -> Opened:
+def open_here(settings: EnvironmentSettings | None) -> OpenedEnvironment:
     """Loads an environment in this process.
 
     Args:
@@ -139,14 +139,14 @@ def open_here(settings: EnvironmentSettings | None) -> Opened:
         return NOTHING
     loaded, faults = load_environment(settings)
     if loaded is None:
-        return Opened(None, faults, [], None)
+        return OpenedEnvironment(None, faults, [], None)
     info, more = describe_loaded(loaded, settings)
-    return Opened(info, [*faults, *more], [], loaded)
+    return OpenedEnvironment(info, [*faults, *more], [], loaded)
 
 
 async def open_environment(
     settings: EnvironmentSettings | None, start: StartWorker = Worker.start
-) -> Opened:
+) -> OpenedEnvironment:
     """Has a worker load and describe an environment.
 
     Args:
@@ -161,7 +161,7 @@ async def open_environment(
     try:
         interpreter = await chosen_interpreter(settings)
     except RefusedError as error:
-        return Opened(None, error.faults, [], None)
+        return OpenedEnvironment(None, error.faults, [], None)
     try:
         worker = await start(interpreter)
     except OSError as error:
@@ -171,7 +171,7 @@ async def open_environment(
         described = await worker.described
         if described is None and not worker.has_started and interpreter is not None:
             await worker.lost
-            return Opened(None, [_not_started(worker, interpreter, settings)], [], None)
+            return OpenedEnvironment(None, [_not_started(worker, interpreter, settings)], [], None)
         if described is None:
             raise await ended_at_load(worker, settings.env_id)
     except BaseException:
@@ -179,5 +179,5 @@ async def open_environment(
         raise
     if described.info is None:
         worker.kill()
-        return Opened(None, described.faults, [], None)
-    return Opened(described.info, described.faults, described.ids, None, worker)
+        return OpenedEnvironment(None, described.faults, [], None)
+    return OpenedEnvironment(described.info, described.faults, described.ids, None, worker)
