@@ -74,7 +74,7 @@ class RunStarted(TimedEvent, tag="run"):
             from disk; None where nobody counted them.
         lost: Tokens (input, output, and those of each kind where there are any) that rollouts
             without a row have used so far, by row.
-        limits: How many rollouts were generated at a time, and how many were meant to be, while
+        limits: How many rollouts were generated concurrently, and how many were meant to be, while
             endpoints refused requests so far; the latest last.
         until: The condition that stops it early once it is true; empty for none.
     """

@@ -1,6 +1,6 @@
 """The only way in for text that somebody else wrote: models, tools, endpoints, environments.
 
-A terminal obeys what it is sent: a tool's result with an escape sequence could write the clipboard,
+A terminal does what it is sent: a tool's result with an escape sequence could write the clipboard,
 move the cursor or draw over other rollouts. No widget and no command prints such a text without
 this function.
 """

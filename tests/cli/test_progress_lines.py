@@ -14,8 +14,8 @@ from program import Program
 from scripted_suite import moved, suite_started
 from servers import FaultServer, Reply
 
-from tui_eval.cli.console.lines import FIRST_WAIT_AFTER_S, ProgressLines
 from tui_eval.cli.console.printer import Printer
+from tui_eval.cli.console.progress_lines import FIRST_WAIT_AFTER_S, ProgressLines
 from tui_eval.events import RunFinished
 
 CHAT = "/v1/chat/completions"

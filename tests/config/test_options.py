@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tui_eval.cli.run import parse_request
-from tui_eval.config.expansion import expand
 from tui_eval.config.options import BY_NAME, OPTIONS, Option
 from tui_eval.config.plan import Request
 from tui_eval.config.values import list_text, parse_text, parse_values
@@ -92,6 +91,7 @@ def test_a_value_that_the_command_line_parsed_is_the_engines(option: Option) -> 
         ("env_args", "null", "-a/--env-args", "is null"),
         ("env_args", "", "-a/--env-args", "is not valid JSON"),
         ("env_args", "[" * 100_000, "-a/--env-args", "nested too deep"),
+        ("env_args", '{"a": ' + "[" * 220 + "]" * 220 + "}", "-a/--env-args", "100 levels"),
         ("env_args", '{"a": "\\ud800"}', "-a/--env-args", "lone surrogate"),
         ("sampling_args", '{"temperature": NaN}', "-S/--sampling-args", "NaN is not valid JSON"),
         ("sampling_args", '{"x": -Infinity}', "-S/--sampling-args", "-Infinity is not valid JSON"),
@@ -116,11 +116,19 @@ def test_a_command_line_sends_values_and_one_that_is_wrong_its_text() -> None:
     assert is_right
     assert request["raw"] == {**typed, "max_concurrent": 64}
     pasted, _ = parse_request({"env_id": "e", "raw": {"api_base_url": " http://h/v1\n"}})
-    assert pasted["raw"] == {"api_base_url": "http://h/v1"}
-    (noticed,) = expand(Request(**pasted)).notices[-1:]
-    assert "around the URL of the endpoint" in str(noticed)
+    assert pasted["raw"] == {"api_base_url": " http://h/v1\n"}
     wrong = {"env_id": "e", "raw": {**typed, "temperature": "hot"}}
     assert parse_request(wrong) == (wrong, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("env_args", '{"a": ' + "[" * 98 + "]" * 98 + "}"), ("examples", '["\\ud800"]')],
+)
+def test_the_engine_reads_values_that_pydantic_refuses_in_json(name: str, text: str) -> None:
+    request, is_right = parse_request({"env_id": "e", "raw": {name: text}})
+    assert is_right
+    assert Request.of_json(json.dumps(request)).raw == request["raw"]
 
 
 @pytest.mark.parametrize("names", [["7", "x"], ["a,b"], ["[1"], ["[true]"], ["[1,2]"], [" x "]])

@@ -137,7 +137,7 @@ async def test_the_limit_is_shown_at_once_and_stays_for_a_while() -> None:
         assert "limit" not in stage.text(stage.live.header)
         await stage.press("-", "-", "-", "-", "-", "-", "-", "-")
         assert requested(stage.feed)[-1] == MoveLimit(1)
-        assert "One rollout at a time is the least" in said(stage)
+        assert "1 is the least that max_concurrent can be" in said(stage)
         await stage.publish(ev.LimitMoved(0, NOW, 1, 8))
         assert "limit 8 → 1" in stage.text(stage.live.header), "more than one still are"
 
@@ -226,7 +226,7 @@ async def test_the_limit_of_a_suite_is_that_of_all_its_evaluations() -> None:
         stage.app.suite.started.max_concurrent = 32
         await stage.press("+")
         assert requested(stage.feed) == [MoveLimit(48)]
-        assert "At most 48 rollouts at a time" in said(stage)
+        assert "max_concurrent is 48" in said(stage)
         await stage.publish(ev.LimitMoved(0, NOW, 48, 32))
         assert stage.app.suite.started.max_concurrent == 48
         await stage.press("ctrl+s")

@@ -71,7 +71,7 @@ async def test_a_waiting_evaluation_says_for_what_it_waits() -> None:
         shown = stage.text(stage.live.blank)
         assert "reverse-text" in shown
         assert "Waiting for its turn. 2 evaluations come before it." in shown
-        assert "At most 4 rollouts at a time over all evaluations." in shown
+        assert "max_concurrent 4 is over all evaluations." in shown
         assert "tab pane" not in stage.text(stage.live.keys)
         assert "▶ calculator  gpt-4.1-mini, temperature=0.7  30/48" in shown
         assert not stage.live.grid.region

@@ -154,7 +154,7 @@ def copied(done: Done) -> None:
 
 def limit_moved(done: Done) -> None:
     assert done.feed.sent[-1] == MoveLimit(6)
-    assert "At most 6 rollouts at a time" in done.said and "4 → 6" in done.text.splitlines()[1]
+    assert "max_concurrent is 6" in done.said and "4 → 6" in done.text.splitlines()[1]
 
 
 def rows_saved(done: Done) -> None:

@@ -134,14 +134,15 @@ def parse_request(request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     """A request with the values of its options, and whether all of them are right.
 
     Where one is wrong no screen is opened, and the request keeps its text: the engine says what is
-    wrong with all of it at once, also in its file.
+    wrong with all of it at once, also in its file. It keeps it, too, where something pasted had to
+    be cleaned: the engine says so with the plan.
     """
     with collected() as pasted:
         values, faults = parse_values(request["raw"])
-    if faults:
-        return dict(request), False
-    known = {name: value for name, value in values.items() if value is not None}
-    return {**request, "raw": {**request["raw"], **known}, "pasted": pasted}, True
+    if faults or pasted:
+        return dict(request), not faults
+    values = {name: value for name, value in values.items() if value is not None}
+    return {**request, "raw": {**request["raw"], **values}}, True
 
 
 def _name_newest(raw: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:

@@ -85,6 +85,7 @@ def _leave_run(
     """Ends the engine unless it is detached, then reports from the disk."""
     from tui_eval.cli.console.printing import print_faults, warn
     from tui_eval.cli.console.report import report_held, report_run
+    from tui_eval.cli.console.results import report_alone
     from tui_eval.errors import Fault
     from tui_eval.runs.crash_recovery import close_if_crashed
     from tui_eval.runs.layout import RunDir
@@ -106,11 +107,9 @@ def _leave_run(
     if state.refused:
         return print_faults(Fault(*fault) for fault in state.refused)
     if state.run is None:
-        text = state.end.text if state.end else ""
         for _, notice in state.notices:
             warn(notice)
-        warn(f"error: {text}" if text else "Stopped before the run began.")
-        return (state.end or interrupted(clock.now())).exit_code
+        return report_alone(state, state.end or interrupted(clock.now()))
     run = RunDir(Path(state.run.path))
     close_if_crashed(run)
     run = kept(run) if save else run

@@ -6,7 +6,7 @@ exact for a bucket of tokens, which is empty at both, and near enough for a wind
 nothing is refused, slowly at first and then faster and faster, so that neither a guess that was too
 low nor an endpoint's recovery goes unnoticed for longer than a minute.
 
-How many rollouts are generated at a time gives way beside it (`engine.limits.adaptive`): that
+How many rollouts are generated concurrently gives way beside it (`engine.limits.adaptive`): that
 finds what an endpoint serves which counts requests in flight, or refuses without naming a time.
 """
 

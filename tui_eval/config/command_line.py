@@ -16,7 +16,7 @@ def command_words(target: str, raw: Mapping[str, Any]) -> list[str]:
 
     Args:
         target: An environment, or a TOML file of evaluations; empty where a run is resumed.
-        raw: Text of the options, as `Request.raw` has it.
+        raw: Text of the options, as a form has it.
     """
     return ["tui-eval", "run", *([target] if target else []), *_option_words(OPTIONS, raw)]
 
@@ -27,7 +27,7 @@ def resume_words(raw: Mapping[str, Any]) -> list[str]:
     What is secret is hidden in it, and a budget is left out: it held for one invocation.
     """
     again = dict(raw)
-    again["sets"] = [_without_secret(_assignment(one)) for one in raw.get("sets") or []]
+    again["sets"] = [_without_secret(_assignment_text(one)) for one in raw.get("sets") or []]
     url = raw.get("heartbeat_url")
     if url and masked_url(url) != url:
         del again["heartbeat_url"]
@@ -56,7 +56,7 @@ _HEADERS = ("headers", *BY_NAME["headers"].spellings)
 _TYPED_AGAIN = ("no_preflight", "heartbeat_url", "heartbeat_status", "sets")
 
 
-def _assignment(given: str | tuple[list[str], str]) -> str:
+def _assignment_text(given: str | tuple[list[str], str]) -> str:
     """The text of `--set`, whether it was parsed or not."""
     return given if isinstance(given, str) else f"{'.'.join(given[0])}={given[1]}"
 

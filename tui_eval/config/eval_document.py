@@ -11,7 +11,7 @@ import tomlkit
 from tomlkit.items import AoT, Table
 
 from tui_eval.config.options import FILE_KEYS
-from tui_eval.config.values import check_toml
+from tui_eval.config.values import check_value
 
 Place: TypeAlias = int | None
 """Number of an `[[eval]]` table, from 0; None for the top of the file."""
@@ -73,7 +73,7 @@ class EvalDocument:
             if option is None or (place is None and key in _TABLES):
                 continue
             try:
-                found[option.name] = check_toml(option, item)
+                found[option.name] = check_value(option, item)
             except ValueError:
                 if wrong_too:
                     found[option.name] = item

@@ -12,7 +12,7 @@ import msgspec
 from tui_eval.config.options import FILE_KEYS, Option
 from tui_eval.config.settings import SAMPLING, Setting, Settings, table_settings
 from tui_eval.config.toml_files import TomlFile, read_toml
-from tui_eval.config.values import check_toml
+from tui_eval.config.values import check_value
 from tui_eval.errors import Fault, nearest
 
 TABLES = ("eval", "ablation")
@@ -172,7 +172,7 @@ def _axis(option: Option, inside: str, values: Any, where: str) -> tuple[Axis | 
     checked, faults = [], []
     for value in values:
         try:
-            whole = check_toml(option, {inside: value} if inside else value)
+            whole = check_value(option, {inside: value} if inside else value)
             checked.append(whole[inside] if inside else whole)
         except ValueError as error:
             faults.append(Fault(where, f"{name}: {error}"))

@@ -1,6 +1,7 @@
 """Expansion of a request to validated plans: of a command line one, of a file all.
 
-A request is expanded in the engine alone, whoever made it: a command, a form, a resume, a program.
+The engine expands each request that begins a run, whoever made it: a command, a form, a resume, a
+program. Forms, `tui-eval config` and the list of a file's evaluations expand one only to show it.
 The whole of it is read before anything is refused, so that people see every fault at once, each
 with its place.
 """

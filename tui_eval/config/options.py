@@ -138,9 +138,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("max_concurrent", ("-c", "--max-concurrent"), "int", "Rollouts in flight at most; 0 "
            "for no limit.", 32, "N", 0, also=-1, also_means="for no limit", **_LIMITS),
     Option("max_concurrent_generation", ("--max-concurrent-generation",), "int", "Rollouts that "
-           "are generated at a time; as many as -c if left out.", None, "N", 1, **_LIMITS),
+           "are generated concurrently; as many as -c if left out.", None, "N", 1, **_LIMITS),
     Option("max_concurrent_scoring", ("--max-concurrent-scoring",), "int", "Rollouts that are "
-           "scored at a time; as many as -c if left out.", None, "N", 1, **_LIMITS),
+           "scored concurrently; as many as -c if left out.", None, "N", 1, **_LIMITS),
     Option("num_workers", ("-w", "--num-workers"), "int", "Run the rollouts in so many processes; "
            "`auto` for another one whenever a core is full.", 1, "N|auto", 1, **_LIMITS),
     Option("worker_memory", ("--worker-memory",), "text", "What one of them may take, as in 2GB; "

@@ -100,9 +100,9 @@ class RunPlan(BaseModel):
     max_concurrent: int = 32
     """Rollouts in flight at most; 0 or less for no limit."""
     max_concurrent_generation: int = Field(default=0, ge=0)
-    """Rollouts that are generated at a time; 0 for no limit of its own."""
+    """Rollouts that are generated concurrently; 0 for no limit of its own."""
     max_concurrent_scoring: int = Field(default=0, ge=0)
-    """Rollouts that are scored at a time; 0 for no limit of its own."""
+    """Rollouts that are scored concurrently; 0 for no limit of its own."""
     num_workers: int = Field(default=1, ge=-1)
     """Processes that run the rollouts: -1 for more as cores are full, 0 for that of a program."""
     worker_memory: str | None = None
@@ -199,8 +199,7 @@ class Request(BaseModel):
     `env_id` may be the path of a TOML file; `resume_path` is the run to resume, once one is
     chosen, and `again` the places of the errored rollouts that alone are run then; `runs` are those
     that the evaluations of a file resume, empty for a new one; `faults` are (where, what, hint)
-    of what a command has found already, reported with all others, and `pasted` its sentences on
-    what came along with pasted text; `litellm_names` lets the model be
+    of what a command has found already, reported with all others; `litellm_names` lets the model be
     named as LiteLLM does; `scores_path` is where scores of an agent's run are to go; `flags` are
     what the command calls options that `tui-eval run` has under other names; `text` is in place
     of what the TOML file holds, where it was changed and is not saved.
@@ -212,11 +211,15 @@ class Request(BaseModel):
     again: list[int] | None = None
     runs: list[str] | None = None
     faults: list[tuple[str, str, str]] = Field(default_factory=list)
-    pasted: list[str] = Field(default_factory=list)
     litellm_names: bool = False
     scores_path: str = ""
     flags: dict[str, str] = Field(default_factory=dict)
     text: str | None = None
+
+    @classmethod
+    def of_json(cls, text: bytes | str) -> Request:
+        """A request as it was sent; pydantic's own reader refuses deep JSON and half characters."""
+        return cls(**json.loads(text))
 
     @property
     def of_file(self) -> bool:

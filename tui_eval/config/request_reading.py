@@ -77,7 +77,7 @@ def parse_typed(request: Request) -> TypedValues:
         raw, notices = _acting(request)
         values, faults = parse_values(raw)
     sets = values.pop("sets", [])
-    return TypedValues(values, sets, faults, notices, [*request.pasted, *pasted])
+    return TypedValues(values, sets, faults, notices, pasted)
 
 
 def read_request(request: Request, typed: TypedValues) -> ReadRequest:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from tui_eval.config.options import BY_NAME, FILE_KEYS, OPTIONS, Option
 from tui_eval.config.toml_files import TomlFile
-from tui_eval.config.values import check_toml, parse_set
+from tui_eval.config.values import check_value, parse_set
 from tui_eval.errors import Fault, nearest
 
 BUILT_IN = "built-in"
@@ -103,7 +103,7 @@ def table_settings(
             continue
         spelt[option.name] = key
         try:
-            found[option.name] = Setting(check_toml(option, value), where)
+            found[option.name] = Setting(check_value(option, value), where)
         except ValueError as error:
             faults.append(Fault(where, f"{key}: {error}"))
     if "model" in found and "endpoint_id" in found:

@@ -26,6 +26,9 @@ from tui_eval.pasted import unwrapped
 MOST_DIGITS = 20
 """Digits of a whole number of 64 bits, a sign included."""
 
+MOST_LEVELS = 100
+"""Levels of nested JSON; pydantic reads 200, and what carries a value is around it."""
+
 LONGEST = 255
 """Bytes of a file's name at most, on nearly every file system."""
 
@@ -58,7 +61,7 @@ def parse_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
                     faults.append(Fault(option.shown, str(error)))
             continue
         try:
-            values[name] = parse_text(option, text)
+            values[name] = (parse_text if isinstance(text, str) else check_value)(option, text)
         except ValueError as error:
             faults.append(Fault(option.shown, str(error)))
     return values, faults
@@ -68,7 +71,7 @@ def parse_text(option: Option, text: Any) -> Any:
     """The value of an option that was typed; the `ValueError` says why it cannot be."""
     if option.name in OF_ONE_COMMAND and text == NO_BUDGET:
         return None
-    if option.name == "num_workers" and text in (ALL_CORES, -1):
+    if option.name == "num_workers" and text == ALL_CORES:
         return -1
     if option.kind == "json":
         return _json_object(text)
@@ -85,8 +88,11 @@ def parse_text(option: Option, text: Any) -> Any:
     return _text(option, text)
 
 
-def check_toml(option: Option, value: Any) -> Any:
-    """An option's value in TOML; `ValueError` where it is of another type, or out of its range."""
+def check_value(option: Option, value: Any) -> Any:
+    """An option's value, of TOML or parsed already; `ValueError` where it cannot be.
+
+    It may be of another type, or out of its range.
+    """
     kind = option.kind
     if kind == "flag":
         return _expect(value, bool, "true or false")
@@ -97,7 +103,7 @@ def check_toml(option: Option, value: Any) -> Any:
         what = "a whole number" if kind == "int" else "a number"
         return _in_range(option, _finite(_expect(value, types, what), what), value)
     if kind == "json":
-        return _plain(_expect(value, dict, "a table"))
+        return _plain(_checked_depth(_expect(value, dict, "a table")))
     if kind == "list":
         return _listed(option, value)
     if kind == "headers":
@@ -137,7 +143,7 @@ def parse_set(option: Option, path: Sequence[str], text: str) -> Any:
     """
     if not path:
         if option.kind == "json" or text[:1] in ("[", "{"):
-            return check_toml(option, _json_or_text(text))
+            return check_value(option, _json_or_text(text))
         return parse_text(option, text)
     if option.kind == "headers":
         if len(path) > 1:
@@ -149,10 +155,10 @@ def parse_set(option: Option, path: Sequence[str], text: str) -> Any:
 
 
 def _assignment(text: Any) -> tuple[list[str], str]:
-    """(dotted key in parts, text) of `a.b=text`."""
+    """(dotted key in parts, text) of `a.b=text`; or of the same two, parsed already."""
     if not isinstance(text, str):
         parts, value = text
-        return parts, value
+        return list(parts), value
     key, equals, value = text.partition("=")
     parts = [part.strip() for part in key.split(".")]
     if not equals or not all(parts):
@@ -266,9 +272,7 @@ def _json_or_text(text: str) -> Any:
         raise ValueError("this is nested too deep") from None
 
 
-def _json_object(text: Any) -> dict[str, Any]:
-    if isinstance(text, dict):
-        return text
+def _json_object(text: str) -> dict[str, Any]:
     try:
         value = _loads(text)
         text.encode()
@@ -290,7 +294,19 @@ def _json_object(text: Any) -> dict[str, Any]:
 
 
 def _loads(text: str) -> Any:
-    return json.loads(text, parse_constant=_no_constant, parse_int=_integer, parse_float=_ordinary)
+    value = json.loads(text, parse_constant=_no_constant, parse_int=_integer, parse_float=_ordinary)
+    return _checked_depth(value)
+
+
+def _checked_depth(value: Any) -> Any:
+    """The same value, if every reader on its way can carry it."""
+    inside = [value]
+    for _ in range(MOST_LEVELS):
+        nested = [one for one in inside if isinstance(one, (dict, list))]
+        inside = [item for one in nested for item in (one.values() if type(one) is dict else one)]
+        if not inside:
+            return value
+    raise ValueError(f"this is nested too deep; {MOST_LEVELS} levels are the most")
 
 
 def _ordinary(digits: str) -> float:

@@ -120,10 +120,8 @@ def main() -> None:
         sys.exit(_print_environment(args.describe, args.env_dir_path, no_alias=args.no_alias))
     if args.list:
         sys.exit(_print_environments(args.env_dir_path))
-    if args.run == "-":
-        request = Request.model_validate_json(requested)
-    else:
-        request = Request(resume_path=args.run)
+    is_sent = args.run == "-"
+    request = Request.of_json(requested) if is_sent else Request(resume_path=args.run)
     sys.exit(_work(request, args, first) if works else _print_plan(request))
 
 

@@ -87,10 +87,10 @@ def event_of(line: Line, row: int, number: int) -> RolloutFinished:
 
 def _head(messages: Any, role: str) -> str:
     """The beginning of the last message of a role that says anything; plain text says it itself."""
-    return whole_text(_last_words(messages, role)[:HEAD])
+    return whole_text(_last_text(messages, role)[:HEAD])
 
 
-def _last_words(messages: Any, role: str) -> str:
+def _last_text(messages: Any, role: str) -> str:
     found = listing(messages)
     if isinstance(messages, str) and not found:
         return messages

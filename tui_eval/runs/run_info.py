@@ -204,7 +204,7 @@ def missing_columns(info: Mapping[str, Any]) -> dict[str, str]:
 
 
 def limits_reached(info: Mapping[str, Any]) -> list[tuple[int, int]]:
-    """Rollouts generated at a time, and of how many, as requests were refused."""
+    """Rollouts generated concurrently, and of how many, as requests were refused."""
     try:
         limits = msgspec.convert(info.get("concurrency_limits"), list[tuple[int, int]])
     except msgspec.ValidationError:

@@ -1,7 +1,7 @@
 """Prints the events of an engine: of a run alone, or of the evaluations of a file.
 
 A run is printed as it goes, its rollouts' errors too; of several only each begin and end is, and
-progress is of all together. All else is one: what is due, what waits, what is reported at the end.
+progress is of all together.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval import clock
-from tui_eval.cli.console.lines import ErrorLines, ProgressLines
 from tui_eval.cli.console.printing import print_stderr, print_stdout, refuse, warn
+from tui_eval.cli.console.progress_lines import ErrorLines, ProgressLines
 from tui_eval.cli.console.report import gives_way, opening_lines, progress_line
 from tui_eval.cli.console.results import UNSTARTED, report_alone, report_several
 from tui_eval.cli.console.suite_lines import begun_text, ended_text, name_of, suite_opening_lines

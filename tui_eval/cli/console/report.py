@@ -56,7 +56,7 @@ def gives_way(state: RunState) -> str:
     """A lowered concurrency as the end of a progress line; empty without one."""
     limit, most = state.concurrency_limits
     of = f" of {most}" if most else ""
-    held = f", {limit}{of} at a time" if limit != most else ""
+    held = f", max_concurrent {limit}{of}" if limit != most else ""
     refused = state.refused_requests or 0
     return f"{held}, {plural(refused, 'request')} refused" if refused else held
 
@@ -152,7 +152,7 @@ def report_run(
 def report_held(engine: EngineProcess, state: RunState, *, as_json: bool = False) -> int:
     """Prints that an engine does not end, why, and how to resume; returns the exit code.
 
-    All of that is known from its events, and nothing there is touched: who reads its files waits
+    All of that is known from its events, and none of its files is opened: who reads them waits
     as the engine does.
 
     Args:

@@ -6,6 +6,7 @@ that gives, and the JSON object of each run are the same for both.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -67,8 +68,8 @@ def report_alone(
     end: RunFinished,
     more: Callable[[RunDir], Mapping[str, Any]] = lambda run: {},
     *,
-    as_json: bool,
-    abbreviated: bool,
+    as_json: bool = False,
+    abbreviated: bool = False,
 ) -> int:
     """Reports a run alone; returns the exit code.
 
@@ -78,15 +79,14 @@ def report_alone(
         as_json: The summary is one JSON object on stdout; all else goes to stderr.
         abbreviated: Leave out the tables.
     """
-    has_begun = state.run is not None
-    one = Result(state if has_begun else None, end.status, end.text, end.exit_code)
-    if (run := one.run) is not None:
-        one = msgspec.structs.replace(one, beside=lambda: more(run))
+    run = RunDir(Path(state.run.path)) if state.run is not None else None
+    beside = dict if run is None else functools.partial(more, run)
+    one = Result(state if run else None, end.status, end.text, end.exit_code, beside)
     lines = chain(result_lines(state, abbreviated=abbreviated), ending_lines(state))
     code = _report([one], end, lines, lambda objects, code: objects[0], as_json=as_json)
     if as_json and end.status != "finished":
         print_stderr(ending_lines(state))
-    elif not as_json and not has_begun and end.status == "interrupted":
+    elif not as_json and run is None and end.status == "interrupted":
         warn(f"{UNSTARTED.capitalize()}.")
     return code
 

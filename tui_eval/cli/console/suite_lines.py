@@ -93,7 +93,7 @@ def closing_lines(
         if state is not None
     ]
     if found and not abbreviated:
-        varies = [what_varies(one.listed) for one, _ in found]
+        varies = [_label(one.listed) for one, _ in found]
         summaries = [summarize(state) for _, state in found]
         yield ""
         yield from table_lines(summaries, varies, table_width())
@@ -139,7 +139,7 @@ def show_at_work(suite: SuiteState, pid: int) -> None:
         warn("Push each run once it is finished: tui-eval push RUN")
 
 
-def what_varies(listed: ListedEvaluation) -> str:
+def _label(listed: ListedEvaluation) -> str:
     """Label of an evaluation in a table that has columns for the sizes."""
     text = ", ".join(_differences(listed, without=("num_examples", "rollouts_per_example")))
     if listed.title == listed.env_id:

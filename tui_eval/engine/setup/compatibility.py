@@ -1,6 +1,6 @@
-"""The compatibility of a resume with its run: one place for all that may differ.
+"""The compatibility of a resume with its run.
 
-`config.changes` compares settings. This module compares what only the environment knows (its
+`config.changes` compares settings. All else is compared here: what only the environment knows (its
 examples, its code, its version) and a program's call. Rows of one run are compared and averaged
 together, so a difference is refused, or accepted by name and kept with the run.
 """

@@ -55,7 +55,7 @@ class Pool:
         self._received = received
         self._ended = ended
         self._failed = failed
-        self._latest: dict[str, Any] = {}
+        self._latest: dict[type, Any] = {}
         self._watching: set[asyncio.Task[None]] = set()
         self.workers: list[Worker] = []
         """Those that get new rollouts."""
@@ -150,7 +150,7 @@ class Pool:
         if isinstance(message, to_worker.MoveLog):
             self._setup = replace(self._setup, log=message.log)
         else:
-            self._latest[type(message).__name__] = message
+            self._latest[type(message)] = message
         for worker in self.every:
             worker.send(message)
 

@@ -105,7 +105,7 @@ def _cell(value: Any) -> str:
 
 
 def safe_cell(text: str) -> str:
-    """Text that no terminal obeys and, with an apostrophe before it, no spreadsheet computes."""
+    """Text that no terminal acts on and, with an apostrophe before it, no spreadsheet computes."""
     text = harmless(text)
     return f"'{text}" if text.lstrip(" ").startswith(FORMULAS) else text
 

@@ -36,7 +36,7 @@ from tui_eval.tui.run.numbers.reward import RewardPanel
 from tui_eval.tui.run.panes import Panes, footer_words, help_texts, pane_titles
 from tui_eval.tui.run.rollouts.rollout_list import RolloutList
 from tui_eval.tui.run.session import RunSession, RunStatus
-from tui_eval.tui.run.steering import RerunFlow, Steering, at_most
+from tui_eval.tui.run.steering import RerunFlow, Steering, max_concurrent_text
 from tui_eval.tui.run.trajectory_pane import TrajectoryPane
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class RunScreen(DrawnScreen[None]):
                 self.saving.writing_moved(event)
             case events.LimitMoved():
                 self.header.requested_limit = None
-                self.say(at_most(event.max_concurrent))
+                self.say(max_concurrent_text(event.max_concurrent))
             case events.Noticed() if not self.feed.live:
                 self.say(event.text)
             case events.RunFinished(status="failed"):

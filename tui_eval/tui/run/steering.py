@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.fold.rollout_columns import DONE
-from tui_eval.text.figures import plural
+from tui_eval.text.figures import limit_text, plural
 from tui_eval.text.stages import rollout_name
 from tui_eval.tui.base.dialogs.prompts import STAY, Choice, Prompt
 from tui_eval.tui.base.keys.keymap import key_for
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 BACK = STAY._replace(label="back")
 
 
-def at_most(limit: int) -> str:
-    """A sentence on a limit; 0 is none."""
-    return f"At most {plural(limit, 'rollout') if limit else '∞ rollouts'} at a time"
+def max_concurrent_text(limit: int) -> str:
+    """What is said where the limit is another one; 0 is none."""
+    return f"max_concurrent is {limit_text(limit)}"
 
 
 def next_limit(now: int, by: int) -> int:
@@ -118,11 +118,11 @@ class Steering:
         wanted = next_limit(now or max(screen.state.running, 1) + 1, by)
         if wanted == now:
             pauses = f"{key_for('run.pause')} pauses the {screen.noun}"
-            screen.say(f"One rollout at a time is the least; {pauses}.")
+            screen.say(f"1 is the least that max_concurrent can be; {pauses}.")
             return
         screen.header.requested_limit = wanted
         screen.root.send(MoveLimit(wanted))
-        screen.say(at_most(wanted))
+        screen.say(max_concurrent_text(wanted))
         screen.header.update()
 
 

@@ -182,8 +182,7 @@ def _waiting(suite: SuiteState, place: int) -> Iterator[Line]:
     yield ((f"    Waiting for its turn. {what}", "muted"),)
     started = suite.started
     if started is not None and started.max_concurrent:
-        most = plural(started.max_concurrent, "rollout")
-        limit = f"    At most {most} at a time over all evaluations."
+        limit = f"    max_concurrent {started.max_concurrent} is over all evaluations."
         yield ((limit, "muted"),)
         yield (("    One that sleeps between two tries does not count.", "muted"),)
     if not suite.gate_open:

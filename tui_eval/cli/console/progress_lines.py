@@ -1,4 +1,4 @@
-"""Lines that the consoles of a run and of a suite share: progress, waiting, errors."""
+"""Lines on progress, on what waits, and on errors: when each is printed, and how."""
 
 from __future__ import annotations
 
