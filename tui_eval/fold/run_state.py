@@ -10,7 +10,6 @@ from collections import deque
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
-from tui_eval import events as ev
 from tui_eval.fold.endpoint_limits import LIMITS_KEPT, EndpointLimits
 from tui_eval.fold.rollout_columns import DONE, ERROR, NAN, WAITING, RolloutColumns, Wait
 from tui_eval.fold.row_details import Outcomes, RowDetails
@@ -26,6 +25,7 @@ from tui_eval.token_kinds import Tokens, plus
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tui_eval import events as ev
     from tui_eval.fold.anytime import AnytimeMeans
 
 OURS = ("", "tui-eval")
@@ -166,7 +166,7 @@ class RunState(RolloutColumns, EndpointLimits):
 
     def apply(self, event: ev.Event) -> None:
         """Takes in one event; those of a connection, the engine itself or one text are ignored."""
-        handler = _HANDLERS.get(type(event))
+        handler = _HANDLERS.get(type(event).__name__)
         if handler is not None:
             handler(self, event)
             self.changed += 1
@@ -371,11 +371,12 @@ class RunState(RolloutColumns, EndpointLimits):
         self.refused = event.faults
 
 
-_HANDLERS: dict[type, Callable[[RunState, Any], None]] = {
-    getattr(ev, name.removeprefix("_on_")): getattr(RunState, name)
+_HANDLERS: dict[str, Callable[[RunState, Any], None]] = {
+    name.removeprefix("_on_"): getattr(RunState, name)
     for name in dir(RunState)
     if name.startswith("_on_")
 }
+"""By the name of the event's class: `tui_eval.events` is loaded after the first frame."""
 
 
 def line_text(line: ev.LineUnreadable) -> str:
