@@ -160,7 +160,7 @@ async def _within(limit: CallLimit, call: Callable[[], Any]) -> Any:
     try:
         with limit:
             try:
-                result = await _in_steps(limit, _awaited(call))
+                result = await in_steps(_awaited(call), limit.begin_step, limit.end_step)
             except asyncio.CancelledError as error:
                 cancelled = error
                 raise
@@ -179,18 +179,23 @@ async def _awaited(call: Callable[[], Any]) -> Any:
 
 
 @types.coroutine
-def _in_steps(limit: CallLimit, work: Coroutine[Any, Any, Any]) -> Generator[Any, Any, Any]:
-    """Awaits a coroutine, and notes whenever the loop goes into it and comes out of it."""
+def in_steps(
+    work: Coroutine[Any, Any, Any],
+    begin_step: Callable[[], None],
+    end_step: Callable[[], None] | None = None,
+) -> Generator[Any, Any, Any]:
+    """Awaits a coroutine; calls whenever the loop goes into it, and whenever it comes out."""
     sent: Any = None
     raised: BaseException | None = None
     while True:
-        limit.begin_step()
+        begin_step()
         try:
             waits_for = work.send(sent) if raised is None else work.throw(raised)
         except StopIteration as end:
             return end.value
         finally:
-            limit.end_step()
+            if end_step is not None:
+                end_step()
         sent = raised = None
         try:
             sent = yield waits_for

@@ -25,6 +25,7 @@ GOOD = Reply(body=chat_answer("42"))
 EXAMPLES, CULPRIT = 6, 3
 
 CODE = """
+import asyncio
 import os
 import re
 import signal
@@ -50,6 +51,10 @@ class Talk(vf.MultiTurnEnv):
 
     async def env_response(self, messages, state, **_):
         self.at("answer", state)
+        if self._where == "later answer":
+            await asyncio.sleep(0.1 if state["example_id"] == CULPRIT else 0.05)
+            await asyncio.sleep(0)
+            self.at("later answer", state)
         return [{"role": "user", "content": "and now?"}]
 
 
@@ -127,6 +132,17 @@ def errors(run: Run) -> dict[Any, dict[str, Any]]:
     return {row["example_id"]: row["error"] for row in run.rows if row["error"]}
 
 
+def test_the_one_that_ends_its_worker_is_named_also_after_it_has_waited(
+    talk: Program, fault_server: FaultServer
+) -> None:
+    args = request(fault_server, "-w", "1", what="exit", where="later answer")
+    done = run_here(talk, *args)
+    assert done.code == 3, done
+    assert done.err.count("A worker ended in the code of") == 2
+    assert done.err.count(f"A worker ended in the code of example {CULPRIT} #0: exit status 7") == 2
+    assert errors(talk.only_run()).keys() == {CULPRIT}
+
+
 @pytest.mark.parametrize("grouped", [False, True])
 def test_rows_are_those_of_a_run_without_workers(
     talk: Program, fault_server: FaultServer, grouped: bool
@@ -157,7 +173,7 @@ def test_a_rollout_that_ends_its_worker_twice_says_so_and_others_are_right(
     args = request(fault_server, "-w", "1", "-c", "1", what=what, where=where)
     done = run_here(talk, *args)
     assert done.code == 3, done
-    assert f"A worker ended in the code of example {CULPRIT} #0: {how}" in done.err
+    assert done.err.count(f"A worker ended in the code of example {CULPRIT} #0: {how}") == 2
     run = talk.only_run()
     assert errors(run).keys() == {CULPRIT}
     error = errors(run)[CULPRIT]
@@ -209,13 +225,17 @@ def test_time_before_its_scoring_does_not_count_for_a_reward_that_holds_its_work
     assert "A worker ended" not in done.err
 
 
-@pytest.mark.parametrize(("what", "where"), first_always([("hold", "answer"), ("stop", "reward")]))
+@pytest.mark.parametrize(
+    ("what", "where"), first_always([("hold", "later answer"), ("stop", "reward")])
+)
 def test_a_rollout_that_holds_its_worker_longer_than_it_may_times_out(
     talk: Program, fault_server: FaultServer, what: str, where: str
 ) -> None:
     args = request(fault_server, "-w", "1", "--timeout", "1.5", what=what, where=where)
     done = run_here(talk, *args)
     assert done.code == 3, done
+    assert done.err.count("A worker ended in the code of") == 2
+    assert done.err.count(f"A worker ended in the code of example {CULPRIT} #0") == 2
     run = talk.only_run()
     assert errors(run).keys() == {CULPRIT}
     error = errors(run)[CULPRIT]
@@ -224,6 +244,8 @@ def test_a_rollout_that_holds_its_worker_longer_than_it_may_times_out(
     assert place in error["error_chain_repr"], "a process that is stopped cannot say where"
     [row] = [row for row in run.rows if row["error"]]
     assert row["stop_condition"] == "timeout_reached"
+    if where == "later answer":
+        assert 1500 <= row["timing"]["generation_ms"] < 60_000
 
 
 @pytest.mark.parametrize(

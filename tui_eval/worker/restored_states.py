@@ -21,19 +21,20 @@ from tui_eval.types import Response, TrajectoryStep
 
 
 def interrupted_state(
-    fresh: State, records: Sequence[Mapping[str, Any]], error: BaseException
+    fresh: State, records: Sequence[Mapping[str, Any]], error: BaseException, took_s: float = 0.0
 ) -> State:
     """The errored state of a rollout, with all that there was before the error.
 
     Args:
         fresh: Of the same example; it becomes part of the new one.
         records: Of the rollout's last attempt, in their order; first itself, if it is generated.
+        took_s: Seconds that it took.
     """
     if records and "state" in records[0]:
         state = restore_state(records[0], fresh)
         state["error"] = error
         return state
-    state = broken_state(dict.__getitem__(fresh, "input"), error, clock.now())
+    state = broken_state(dict.__getitem__(fresh, "input"), error, clock.now() - took_s)
     state["trajectory"] = []
     usage_tracker(state)
     for record in records:

@@ -233,27 +233,36 @@ class Rollouts:
         return self.finish(observer, give_up(state, observer))
 
     def give_up(
-        self, row: int, attempt: int, error: Error, records: Sequence[Mapping[str, Any]] = ()
+        self,
+        row: int,
+        attempt: int,
+        error: Error,
+        records: Sequence[Mapping[str, Any]] = (),
+        took_s: float = 0.0,
     ) -> Coroutine[Any, Any, None]:
         """Writes the row of a rollout that ended its worker.
 
         Args:
-            attempt: The one that did.
+            attempt: The one that did, and `took_s` its seconds.
             records: Its journal records.
         """
         observer = self.observer(row, self._limits.nothing_held(row))
         observer.attempt = attempt
-        state = self._interrupted(observer, error, records)
+        state = self._interrupted(observer, error, records, took_s)
         if isinstance(error, RolloutTimeoutError):
             state["stop_condition"] = TIMED_OUT
         return self.finish(observer, state)
 
     def _interrupted(
-        self, observer: RolloutObserver, error: BaseException, records: Sequence[Mapping[str, Any]]
+        self,
+        observer: RolloutObserver,
+        error: BaseException,
+        records: Sequence[Mapping[str, Any]],
+        took_s: float = 0.0,
     ) -> State:
         fresh = self._work.examples.fresh_state(observer.row)
         observer.example_id = fresh["example_id"]
-        return interrupted_state(fresh, records, error)
+        return interrupted_state(fresh, records, error, took_s)
 
     async def _generate(self, observer: RolloutObserver, client: AnyClient) -> State:
         state = None

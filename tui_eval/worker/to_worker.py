@@ -128,6 +128,7 @@ class GiveUp(ToWorker, tag="give_up"):
         cause: One of `end_causes`.
         records: Of its last attempt, in their order, first itself if it is generated: they make
             its row.
+        took_s: Seconds that its last attempt took until it ended its worker.
     """
 
     row: int
@@ -137,6 +138,7 @@ class GiveUp(ToWorker, tag="give_up"):
     cause: str
     lost: tuple[int, ...]
     records: list[dict[str, Any]]
+    took_s: float = 0.0
 
 
 class ForgetMembers(ToWorker, tag="forget_members"):

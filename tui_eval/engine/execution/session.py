@@ -278,6 +278,10 @@ class Session:
             publish=self._hub.publish,
         )
 
+    def _warn_of_workers(self, text: str) -> None:
+        log.warning("%s", text)
+        self._warn(text)
+
     async def _rollouts(self, limits: Limits) -> RolloutWork:
         guard = self._guard = self._make_guard()
         if guard is not None:
@@ -291,7 +295,7 @@ class Session:
             columns=self._columns,
             guard=guard,
             out_of_budget=self._out_of_budget,
-            warn=self._warn,
+            warn=self._warn_of_workers,
             start=self._schedule.start,
             fail=self._fail,
             replica_failed=self._health.failed,

@@ -116,24 +116,26 @@ class Replacement:
             if verdict.call.row in worker.rows:
                 call = verdict.call
         row = call.row
-        self._report_end(worker, how, row)
-        await self._let_go_of(worker)
-        count = self.deaths.add(row)
-        if self.deaths.of_nobody >= MOST_OF_NOBODY:
-            self._parts.fail(f"{MOST_OF_NOBODY} workers ended one after the other: {how}", None)
-            return
         if verdict is not None and verdict.call.row != row:
             verdict = None
         is_certain = verdict is not None and verdict.is_certain
+        lease = self._assigned.leases.get(row)
+        took_s = asyncio.get_running_loop().time() - lease.began_at if lease is not None else 0.0
+        count = self.deaths.add(row)
+        is_given_up = row != NOBODY and (count >= 2 or is_certain)
+        self._report_end(how, row, len(worker.rows) - is_given_up)
+        await self._let_go_of(worker)
+        if self.deaths.of_nobody >= MOST_OF_NOBODY:
+            self._parts.fail(f"{MOST_OF_NOBODY} workers ended one after the other: {how}", None)
+            return
         new = None
         if worker in self._pool.workers:
             if (new := await self._started(self._pool.replace(worker))) is None:
                 return
             self._groups.move(worker, new)
         others, worker.rows = sorted(worker.rows - {row}), set()
-        is_given_up = row != NOBODY and (count >= 2 or is_certain)
         if is_given_up:
-            await self._give_up(call, how, verdict)  # before the others resume
+            await self._give_up(call, how, verdict, took_s)  # before the others resume
         for one in others:
             self.again(one, new or self._assigned.worker_for(one))
         if row == NOBODY or is_given_up:
@@ -159,11 +161,11 @@ class Replacement:
             lease.give_up_requests(self._parts.guard)
             await lease.return_slots()
 
-    def _report_end(self, worker: Worker, how: str, row: int) -> None:
+    def _report_end(self, how: str, row: int, again: int) -> None:
         whose = "" if row == NOBODY else f" in the code of {self._name(row)}"
-        count = len(worker.rows)
-        rollouts = "rollout is" if count == 1 else "rollouts are"
-        self._parts.warn(f"A worker ended{whose}: {how}. {count:,} {rollouts} run again")
+        rollouts = "rollout is" if again == 1 else "rollouts are"
+        more = f". {again:,} {rollouts} run again" if again else ""
+        self._parts.warn(f"A worker ended{whose}: {how}{more}")
 
     def again(self, row: int, worker: Worker) -> None:
         """Has another worker resume a rollout from the journal."""
@@ -192,11 +194,14 @@ class Replacement:
         lease.began_at = asyncio.get_running_loop().time()
         self._assigned.run(row, worker, lease.held, answers)
 
-    async def _give_up(self, call: LastCall, how: str, verdict: Verdict | None) -> None:
+    async def _give_up(
+        self, call: LastCall, how: str, verdict: Verdict | None, took_s: float
+    ) -> None:
         """Gives up a rollout that ended workers: its row says so, before others resume.
 
         Args:
             verdict: Why the engine ended the last one for it; None where it ended by itself.
+            took_s: Seconds that its last attempt took.
         """
         row = call.row
         records = self._assigned.records(row)
@@ -211,7 +216,9 @@ class Replacement:
         cause = ITSELF if verdict is None else verdict.cause
         if cause in (ITSELF, MEMORY):  # a limit of time is there to end them
             self.deaths.add_culprit(row, call.error_class)
-        message = to_worker.GiveUp(row, attempt, call.error_class, why, cause, tuple(lost), records)
+        message = to_worker.GiveUp(
+            row, attempt, call.error_class, why, cause, tuple(lost), records, took_s
+        )
         self._assigned.given_up[row] = message
         self._assigned.give_up(self._assigned.worker_for(row), message)
         await asyncio.wait([self._assigned.leases[row].is_done], timeout=GIVEN_UP_WITHIN_S)

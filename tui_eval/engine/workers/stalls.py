@@ -109,7 +109,11 @@ class Stalls:
         if self._call_timeout is not None and still > self._call_timeout:
             return CALL_TIMEOUT, self._call_timeout
         lease = self._lease_of(call.row)
-        if self._timeout is None or lease is None or lease.is_done.done():
+        if self._timeout is None:
+            return None
+        if call.row == NOBODY:  # code that another task or thread of a rollout runs
+            return (TIMEOUT, self._timeout) if still > self._timeout else None
+        if lease is None or lease.is_done.done():
             return None
         is_scored = call.error_class in ("scoring", "judge")  # whose time does not count otherwise
         taken = still if is_scored else asyncio.get_running_loop().time() - lease.began_at
