@@ -12,7 +12,7 @@ import importlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from unittest import mock
 
@@ -27,7 +27,7 @@ from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.job import CANCELS_WITHIN_S, RunJob, replicas_of
 from tui_eval.engine.setup.expanded_request import ExpandedRequest, expand_request
-from tui_eval.engine.setup.opened_environment import open_environment, open_here
+from tui_eval.engine.setup.opened_environment import OpenedEnvironment, open_environment, open_here
 from tui_eval.engine.setup.preflight import Preflight, preflight
 from tui_eval.engine.setup.prepare import key_of, prepare
 from tui_eval.engine.setup.prepared import Prepared
@@ -85,6 +85,19 @@ def resumed_here(program: Program, *args: str) -> list[Path | None]:
         assert expanded.is_suite, "the file has one evaluation"
         found = _preflight(expanded).evaluations
     return [one.run and program.folder / one.run.path for one in found]
+
+
+async def open_in_worker(
+    program: Program, args: Sequence[str], slow: Callable[[str], None]
+) -> OpenedEnvironment:
+    """Has a worker load the environment of a command.
+
+    Args:
+        slow: Gets a sentence where that takes long.
+    """
+    with inside(program):
+        settings = expand_request(Expander(_request(tuple(args)))).to_open()[0]
+        return await open_environment(settings, slow=slow)
 
 
 def _lines(texts: Iterable[str]) -> str:

@@ -36,10 +36,10 @@ async def test_the_trajectory_ends_with_what_its_rollout_waits_for() -> None:
     feed = ScriptedFeed([*EVENTS, STILL], saved_rows())
     async with staged_app(feed, size=(200, 60)) as stage:
         await stage.press("f", "g")
-        await stage.until(lambda: "waits for POST" in stage.text(stage.live.trajectory))
+        await stage.until(lambda: "for POST" in stage.text(stage.live.trajectory))
         said = " ".join(stage.text(stage.live.trajectory).replace("▌", " ").split())
-        still = "worker 7 stands still in calculator.py, line 3 since 30s"
-        assert f"waits for {URL} since 1:23, {still}" in said
+        still = "worker 7 has stood still in calculator.py, line 3 for 30s"
+        assert f"has waited 1:23 for {URL}, {still}" in said
         assert "! 1 worker stands still" in stage.text(stage.live.header)
 
 

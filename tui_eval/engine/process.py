@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import resource
 import signal
@@ -194,7 +195,8 @@ class Engine:
         opened = {}
         try:
             for index, settings in expanded.to_open().items():
-                opened[index] = await open_environment(settings, self._worker)
+                slow = functools.partial(self._hub.notice, "warning")
+                opened[index] = await open_environment(settings, self._worker, slow)
             return preflight(expanded, opened)
         except BaseException:
             for one in opened.values():

@@ -107,7 +107,7 @@ def wait_note(state: RunState, row: int, now: float) -> str:
     seconds = waited_s(state, row, now)
     if seconds < SHOWN_AFTER_S:
         return ", ".join(still)
-    waits = f"waits for {waits_text(state, row, now)} since {clock_text(seconds)}"
+    waits = f"has waited {clock_text(seconds)} for {waits_text(state, row, now)}"
     return ", ".join([waits, *still])
 
 
@@ -140,10 +140,10 @@ def still_worker(state: RunState, row: int) -> WorkerSeen | None:
 def worker_text(worker: WorkerSeen, now: float) -> str:
     """A sentence on a worker that stands still: where, and for how long."""
     where = f" in {one_line(worker.held_at, LONGEST)}" if worker.held_at else ""
-    return f"worker {worker.pid} stands still{where} since {clock_text(now - worker.still_since)}"
+    return f"worker {worker.pid} has stood still{where} for {clock_text(now - worker.still_since)}"
 
 
 def replica_text(out: ReplicaMoved, now: float) -> str:
     """A sentence on a replica that is out: since when, why, and when it is retried."""
-    since, again = clock_text(now - out.out_since), again_text(out.probe_at - now)
-    return f"Replica {out.url} is out since {since}: {out.why}; retried {again}"
+    out_for, again = clock_text(now - out.out_since), again_text(out.probe_at - now)
+    return f"Replica {out.url} has been out for {out_for}: {out.why}; retried {again}"

@@ -145,13 +145,16 @@ def open_here(settings: EnvironmentSettings | None) -> OpenedEnvironment:
 
 
 async def open_environment(
-    settings: EnvironmentSettings | None, start: StartWorker = Worker.start
+    settings: EnvironmentSettings | None,
+    start: StartWorker = Worker.start,
+    slow: Callable[[str], None] = lambda text: None,
 ) -> OpenedEnvironment:
     """Has a worker load and describe an environment.
 
     Args:
         settings: None where it is not known which one.
         start: Gives the worker.
+        slow: Gets a sentence where that takes long.
 
     Raises:
         WorkerEndedError: The environment ended that process, or there is none.
@@ -168,7 +171,7 @@ async def open_environment(
         raise WorkerEndedError(f"no worker could be started: {error}") from error
     worker.open(settings)
     try:
-        described = await worker.described
+        described = await worker.started(worker.described, settings.env_id, slow)
         if described is None and not worker.has_started and interpreter is not None:
             await worker.lost
             return OpenedEnvironment(None, [_not_started(worker, interpreter, settings)], [], None)

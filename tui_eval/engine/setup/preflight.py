@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -55,8 +55,11 @@ class Preflight(msgspec.Struct):
         """Whether errored rollouts of runs that are resumed stay as they are."""
         return bool(self.expanded.request.raw.get("keep_errors"))
 
-    async def take(self, index: int) -> Checked:
+    async def take(self, index: int, slow: Callable[[str], None]) -> Checked:
         """Takes an evaluation that is to begin, with its environment.
+
+        Args:
+            slow: Gets a sentence where loading that takes long.
 
         Raises:
             RefusedError: With everything that is wrong.
@@ -64,7 +67,7 @@ class Preflight(msgspec.Struct):
         if (checked := self.checked.pop(index, None)) is not None:
             return checked
         one = self.evaluations[index]
-        opened = await open_environment(settings_to_open(one))
+        opened = await open_environment(settings_to_open(one), slow=slow)
         with opened.closed_on_error():
             return examine(self.expanded.request, one, opened)
 

@@ -292,7 +292,7 @@ class Suite:
     async def _prepare_and_work(
         self, one: EvaluationStatus, replicas: Replicas, run_log: RunLog
     ) -> None:
-        checked = await self._found.take(one.index)
+        checked = await self._found.take(one.index, partial(self._hub.notice, "warning"))
         if self._stopped.is_set():
             checked.opened.close()
             return

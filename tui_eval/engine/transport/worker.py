@@ -8,7 +8,7 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -35,6 +35,10 @@ HELD_AFTER_S = 1.0
 READ_WITHIN_S = 0.5
 """Seconds to read the last messages of a worker that has ended."""
 
+SLOW_LOAD_S = 30.0
+"""Seconds of loading an environment after which that is reported."""
+
+Start = TypeVar("Start")
 Received: TypeAlias = Callable[["Worker", Any], None]
 
 
@@ -237,6 +241,21 @@ class Worker:
             self._process.popen.send_signal(VitalSigns.WHERE)
         await asyncio.sleep(ANSWERS_WITHIN_S)
         return "" if self.lost.done() else self._signs.stack()
+
+    async def started(
+        self, start: asyncio.Future[Start], env_id: str, slow: Callable[[str], None]
+    ) -> Start:
+        """The result of `described` or `ready`.
+
+        Args:
+            slow: Gets a sentence, once, where loading the environment takes long.
+        """
+        done, _ = await asyncio.wait([start], timeout=SLOW_LOAD_S)
+        if not done:
+            place = place_of(await self.stack(), env_id) if self.has_started else ""
+            at = f" ({place})" if place else ""
+            slow(f"A worker has been loading {env_id} for {SLOW_LOAD_S:g} s{at}")
+        return await start
 
     def leave(self) -> None:
         """Requests that it tears its environment down and ends."""

@@ -15,6 +15,9 @@ from tui_eval.events import Event, RolloutStaged, Stage
 from tui_eval.token_kinds import Tokens
 from tui_eval.worker.ports import CallGuard
 
+A_WORKER = "a worker"
+"""What a rollout waits for that no worker has."""
+
 
 class RemoteRollout:
     """A rollout in a worker, for the hub: its last reported stage."""
@@ -29,8 +32,14 @@ class RemoteRollout:
         lost_input, lost_output, *kinds = lost or (0, 0)
         self.reported = RolloutStaged(
             *(0, clock.now(), row, int(Stage.SETUP), 1, 0, 0, 0, 0, "", 0.0),
-            *(lost_input, lost_output, (), tuple(kinds), "a worker", clock.now()),
+            *(lost_input, lost_output, (), tuple(kinds), A_WORKER, clock.now()),
         )
+
+    def waits_for_worker(self) -> None:
+        """Notes that its worker has ended, and no other one has it yet."""
+        now, self.worker = clock.now(), 0
+        what = {"stage": int(Stage.SETUP), "note": "", "again_at": 0.0, "waits_for": A_WORKER}
+        self.reported = replace(self.reported, at=now, since=now, **what)
 
     @property
     def stage(self) -> Stage:

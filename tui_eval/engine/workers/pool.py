@@ -38,6 +38,7 @@ class Pool:
         ended: Called where one ended that was not to; gets how.
         failed: Called where a message of one could not be handled.
         launch: Starts one more.
+        slow: Gets a sentence where loading the environment takes long.
     """
 
     def __init__(
@@ -48,8 +49,10 @@ class Pool:
         ended: Callable[[Worker, str], None],
         failed: Callable[[Exception], None],
         launch: Launch,
+        slow: Callable[[str], None],
     ) -> None:
         self._launch = launch
+        self._slow = slow
         self._setup = setup
         self._env_id = env_id
         self._received = received
@@ -94,7 +97,7 @@ class Pool:
         worker.send(self._setup)
         for message in self._latest.values():
             worker.send(message)
-        faults = await worker.ready
+        faults = await worker.started(worker.ready, self._env_id, self._slow)
         if faults:
             worker.is_leaving = True
             worker.kill()

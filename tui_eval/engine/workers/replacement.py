@@ -17,6 +17,7 @@ from tui_eval.engine.transport.worker import Verdict, Worker
 from tui_eval.engine.workers.assignments import Assignments
 from tui_eval.engine.workers.engine_parts import EngineParts
 from tui_eval.engine.workers.group_homes import GroupHomes
+from tui_eval.engine.workers.lease import RemoteRollout
 from tui_eval.engine.workers.pool import Pool
 from tui_eval.runs.journal_records import tokens_of_answer
 from tui_eval.token_kinds import plus
@@ -124,6 +125,7 @@ class Replacement:
         count = self.deaths.add(row)
         is_given_up = row != NOBODY and (count >= 2 or is_certain)
         self._report_end(how, row, len(worker.rows) - is_given_up)
+        self._note_waits(worker)
         await self._let_go_of(worker)
         if self.deaths.of_nobody >= MOST_OF_NOBODY:
             self._parts.fail(f"{MOST_OF_NOBODY} workers ended one after the other: {how}", None)
@@ -151,6 +153,15 @@ class Replacement:
         except Exception as error:
             self._parts.fail(str(error), error)
             return None
+
+    def _note_waits(self, worker: Worker) -> None:
+        """Reports that the rollouts of a worker wait for another one."""
+        hub = self._parts.hub
+        for row in worker.rows:
+            rollout = hub.active.get(row)
+            if isinstance(rollout, RemoteRollout):
+                rollout.waits_for_worker()
+                hub.mark_changed(rollout)
 
     async def _let_go_of(self, worker: Worker) -> None:
         leases = [one for one in self._assigned.leases.values() if one.worker is worker]

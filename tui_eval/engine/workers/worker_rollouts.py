@@ -60,7 +60,8 @@ class WorkerRollouts:
         if launch is None:
             first = parts.prepared.worker
             launch = partial(Worker.start, None if first is None else first.interpreter)
-        self.pool = Pool(setup, self._plan.env_id, take, self._worker_ended, failed, launch)
+        more = self._worker_ended, failed, launch, parts.warn
+        self.pool = Pool(setup, self._plan.env_id, take, *more)
         self.groups = GroupHomes(self._examples, self.pool)
         assigned = self._assigned = Assignments(parts, self.pool, self.groups)
         self._reports.groups, self._reports.leases = self.groups, assigned.leases
