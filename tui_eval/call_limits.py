@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import types
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Self
@@ -144,7 +144,7 @@ async def limited(observer: Observer, what: str, error_class: str, call: Callabl
         if not inspect.isawaitable(result):
             return result
         with observer.waits_for(what):
-            return await result
+            return await noted(observer, result)
     with observer.waits_for(what), uncounted():
         limit = CallLimit(observer, what, error_class)
         before = CURRENT_CALL.set(limit)
@@ -155,11 +155,21 @@ async def limited(observer: Observer, what: str, error_class: str, call: Callabl
     return result
 
 
+def noted(observer: Observer, result: Awaitable[Any]) -> Awaitable[Any]:
+    """The same result; the loop is noted to be in the rollout's code whenever it comes back to it.
+
+    Others have run meanwhile: where the code holds or ends the process then, it is not theirs.
+    """
+    work = result if isinstance(result, Coroutine) else _awaited(lambda: result)
+    return in_steps(work, observer.code_begins)
+
+
 async def _within(limit: CallLimit, call: Callable[[], Any]) -> Any:
     cancelled: BaseException | None = None
     try:
         with limit:
             try:
+                limit.begin_step()
                 result = await in_steps(_awaited(call), limit.begin_step, limit.end_step)
             except asyncio.CancelledError as error:
                 cancelled = error
@@ -181,23 +191,23 @@ async def _awaited(call: Callable[[], Any]) -> Any:
 @types.coroutine
 def in_steps(
     work: Coroutine[Any, Any, Any],
-    begin_step: Callable[[], None],
-    end_step: Callable[[], None] | None = None,
+    resumes: Callable[[], None],
+    pauses: Callable[[], None] | None = None,
 ) -> Generator[Any, Any, Any]:
-    """Awaits a coroutine; calls whenever the loop goes into it, and whenever it comes out."""
+    """Awaits a coroutine; calls whenever the loop comes out of it, and whenever it goes back."""
     sent: Any = None
     raised: BaseException | None = None
     while True:
-        begin_step()
         try:
             waits_for = work.send(sent) if raised is None else work.throw(raised)
         except StopIteration as end:
             return end.value
         finally:
-            if end_step is not None:
-                end_step()
+            if pauses is not None:
+                pauses()
         sent = raised = None
         try:
             sent = yield waits_for
         except BaseException as error:
             raised = error
+        resumes()

@@ -14,7 +14,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from tui_eval.call_limits import limited
+from tui_eval.call_limits import limited, noted
 from tui_eval.environments.decorators import marked_methods
 from tui_eval.errors import ErrorChain, is_ours, must_propagate
 from tui_eval.observer import SILENT
@@ -130,7 +130,7 @@ class Ending:
         else:
             holds = condition(state)
             if isinstance(holds, CoroutineType) or inspect.isawaitable(holds):
-                holds = await holds
+                holds = await noted(getattr(state, "observer", SILENT), holds)
         if holds:
             self._note_held(state, condition)
         return bool(holds)

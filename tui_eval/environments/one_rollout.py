@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tui_eval import clock
+from tui_eval.call_limits import noted
 from tui_eval.errors import InfraError, must_propagate
 from tui_eval.events import Stage
 from tui_eval.observer import CURRENT
@@ -33,7 +34,10 @@ async def generate(
     """Runs a model through one example; the state has an error where the environment raised."""
     begun = clock.now()
     try:
-        given: Any = await env.rollout(values, client, model, sampling_args)
+        rollout: Any = env.rollout(values, client, model, sampling_args)
+        if not type(env).rollout.__module__.startswith("tui_eval."):
+            rollout = noted(CURRENT.get(), rollout)
+        given: Any = await rollout
         if isinstance(given, State):
             return given
         error: BaseException = TypeError(f"rollout returned a {type(given).__name__}, no State")

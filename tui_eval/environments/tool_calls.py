@@ -10,9 +10,7 @@ from typing import Any
 
 import msgspec
 
-from tui_eval.call_limits import in_steps
 from tui_eval.messages import ToolCall, ToolMessage, to_message
-from tui_eval.observer import CURRENT
 from tui_eval.output import Output
 from tui_eval.plain_calls.functions import PlainFunction, call_plain
 from tui_eval.types import ToolRecord
@@ -76,14 +74,10 @@ async def together(uses: Sequence[Use], make: Callable[[Use], Awaitable[None]]) 
     cancels all, and waits until they have ended.
     """
     tasks: list[asyncio.Task[None]] = []
-    observer = CURRENT.get()
-
-    async def made(use: Use) -> None:
-        await make(use)
 
     async def follow(place: int) -> None:
         try:
-            await in_steps(made(uses[place]), observer.code_begins)
+            await make(uses[place])
         except BaseException:
             for later in tasks[place + 1 :]:
                 later.cancel()

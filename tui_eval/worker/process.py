@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from msgspec.structs import replace
 
-from tui_eval.call_limits import in_steps
 from tui_eval.clients.replica_set import ReplicaSet
 from tui_eval.clients.wire.longest_answer import LongestAnswers, longest_by_default
 from tui_eval.config.plan import RunPlan
@@ -230,15 +229,9 @@ class WorkerProcess:
         task.add_done_callback(lambda done: self._ended(done, work, row))
 
     async def _work_off(self, work: Coroutine[Any, Any, None], row: int) -> None:
-        await in_steps(work, functools.partial(self._step_begins, row))
+        await work
         # In the turn of the loop that sent its row: nobody has it run again before this is known.
         self._report_end(row)
-
-    def _step_begins(self, row: int) -> None:
-        """The loop goes into the code of a rollout, maybe after others ran."""
-        watch = self._hub.active.get(row)
-        if isinstance(watch, RolloutObserver):
-            watch.code_begins()
 
     def _report_end(self, row: int, failure: str = "") -> None:
         self._hub.flush_stage(row)
