@@ -126,8 +126,13 @@ class Observer(Protocol):
     def messages_added(self, messages: Sequence[Any]) -> None:
         """These messages are now at the end of the conversation."""
 
-    def printed(self, text: str) -> None:
-        """The rollout's code printed or logged this, in any thread, within `output.CALL`."""
+    def printed(self, text: str, redact: Callable[[str], str]) -> None:
+        """The rollout's code printed or logged this, in any thread, within `output.CALL`.
+
+        Args:
+            text: It may be a piece of a line, and a piece of a secret.
+            redact: Takes the secrets out of a text.
+        """
 
     def tool_finished(self, record: ToolRecord, result: Any) -> None:
         """One tool call ended.
@@ -197,7 +202,7 @@ class SilentObserver:
 
     def messages_added(self, messages: Sequence[Any]) -> None: ...
 
-    def printed(self, text: str) -> None: ...
+    def printed(self, text: str, redact: Callable[[str], str]) -> None: ...
 
     def tool_finished(self, record: ToolRecord, result: Any) -> None: ...
 

@@ -2,34 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Protocol
 
 MOST = 20_000
 """Characters of one call that are kept."""
+_BEYOND = 4_096
+"""Characters after those in which the end of a secret is looked for, which is taken out whole."""
 
 
 class Output:
-    """Printed text, up to a number of characters."""
+    """Printed text, up to a number of characters.
 
-    __slots__ = ("_left_out", "_parts", "_room")
+    Args:
+        redact: Takes the secrets out of text that is to be cut.
+    """
 
-    def __init__(self, most: int = MOST) -> None:
+    __slots__ = ("_length", "_most", "_parts", "_redact", "_room")
+
+    def __init__(self, redact: Callable[[str], str], most: int = MOST) -> None:
         self._parts: list[str] = []
-        self._room = most
-        self._left_out = 0
+        self._redact = redact
+        self._most = most
+        self._room = most + _BEYOND if most else 0
+        self._length = 0
 
     def add(self, text: str) -> None:
         """Takes in more; what does not fit any more is counted."""
+        self._length += len(text)
         kept = text[: self._room]
         self._room -= len(kept)
-        self._left_out += len(text) - len(kept)
         if kept:
             self._parts.append(kept)
 
     def __str__(self) -> str:
-        left_out = f"\n… {self._left_out:,} more characters" if self._left_out else ""
-        return "".join(self._parts).rstrip("\n") + left_out
+        text, left_out = "".join(self._parts), self._length - self._most
+        if left_out <= 0:
+            return text.rstrip("\n")
+        kept = self._redact(text)[: self._most].rstrip("\n")
+        return f"{kept}\n… {left_out:,} more characters"
 
 
 class Printing(Protocol):

@@ -39,6 +39,10 @@ class Redactor:
                 data = data.replace(secret, b"*" * len(secret))
         return data
 
+    def text(self, text: str) -> str:
+        """The same text without the secrets."""
+        return self(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+
     def line(self, line: bytes) -> bytes:
         """A JSON object with its newline, without the secrets and still the same kind of object.
 
@@ -57,7 +61,7 @@ class Redactor:
 
     def _texts(self, value: Any) -> Any:
         if isinstance(value, str):
-            return self(value.encode()).decode()
+            return self.text(value)
         if isinstance(value, dict):
             return {key: self._texts(item) for key, item in value.items()}
         if isinstance(value, list):

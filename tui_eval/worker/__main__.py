@@ -19,6 +19,7 @@ from tui_eval.clients.proxies import spare_loopback
 from tui_eval.errors import ctrl_c_raises_nothing
 from tui_eval.open_files import raise_limit
 from tui_eval.worker.logging.inherited_context import inherit_context
+from tui_eval.worker.logging.run_log import end_output
 from tui_eval.worker.process import LEAVES_WITHIN_S, WorkerProcess
 from tui_eval.worker.vital_signs import VitalSigns
 
@@ -52,6 +53,7 @@ def main() -> None:
 
 async def _work(signs: VitalSigns, sock: socket.socket) -> None:
     await WorkerProcess(signs).main(sock)
+    end_output()
     os._exit(0)  # `asyncio.run` would wait for tasks and threads that people's code left running
 
 

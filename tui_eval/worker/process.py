@@ -43,7 +43,12 @@ from tui_eval.worker.engine_ports import (
 from tui_eval.worker.examples import Examples
 from tui_eval.worker.gate import Gate
 from tui_eval.worker.link import Link
-from tui_eval.worker.logging.run_log import early_output, print_to_log, set_up_logging
+from tui_eval.worker.logging.run_log import (
+    early_output,
+    end_output,
+    print_to_log,
+    set_up_logging,
+)
 from tui_eval.worker.memory import tune_memory
 from tui_eval.worker.opening import Loaded, describe_loaded, load_environment
 from tui_eval.worker.ports import BEGIN_IN_ONE_TURN
@@ -273,6 +278,7 @@ class WorkerProcess:
     def _end_now(why: str) -> NoReturn:
         """Ends the process; the journal has its rollouts."""
         log.error("code of the environment ended the worker: %s", why)
+        end_output()
         os._exit(1)
 
     def _failed(self, error: BaseException, row: int | None = None) -> None:

@@ -288,13 +288,13 @@ class RolloutObserver:
                 log.debug("%s: %s", self, message_text(message))
             self.log_state(self.state)
 
-    def printed(self, text: str) -> None:
+    def printed(self, text: str, redact: Callable[[str], str]) -> None:
         if self.is_over:
             return
         call = CALL.get()
         printing: Printing = self if call is None or call.is_over else call
         if printing.output is None:
-            printing.output = Output(min(MOST, self._room))
+            printing.output = Output(redact, min(MOST, self._room))
             self._room = max(self._room - MOST, 0)
         printing.output.add(text)
 

@@ -84,18 +84,48 @@ def copy(read: int, write: Callable[[bytes], object]) -> None:
         rest = lines.pop()
         if secrets is None and lines:
             secrets = [one.encode("latin-1") for one in json.loads(lines.pop(0))]
-        if len(rest) > MOST or not more:
+        if not more:
             lines.append(rest)
-            rest = b""
+        elif len(rest) > MOST:
+            line, rest = redact_so_far(rest, secrets or [])
+            lines.append(line)
         if data := b"".join(_line(line, secrets or []) for line in lines if line):
             write(data)
         if not more:
             return
 
 
-def _line(line: bytes, secrets: list[bytes]) -> bytes:
+def redact_so_far(output: bytes, secrets: list[bytes]) -> tuple[bytes, bytes]:
+    """Output of which more may follow, without secrets.
+
+    Args:
+        secrets: The longest first.
+
+    Returns:
+        What is final, and the rest as it was: an end, shorter than a secret, that begins one.
+    """
+    clean, places = _redacted(output, secrets), set[int]()
     for secret in secrets:
-        line = line.replace(secret, b"*" * len(secret))
+        first = secret[:1]
+        at = output.find(first, max(len(output) - len(secret) + 1, 0))
+        while at >= 0:
+            if secret.startswith(output[at:]):
+                places.add(at)
+            at = output.find(first, at + 1)
+    for at in sorted(places):
+        if _redacted(output[:at], secrets) == clean[:at]:  # no secret goes through this place
+            return clean[:at], output[at:]
+    return clean, b""
+
+
+def _redacted(output: bytes, secrets: list[bytes]) -> bytes:
+    for secret in secrets:
+        output = output.replace(secret, b"*" * len(secret))
+    return output
+
+
+def _line(line: bytes, secrets: list[bytes]) -> bytes:
+    line = _redacted(line, secrets)
     if _STAMP.match(line):
         return line + b"\n"
     return stamp() + line + b"\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import io
@@ -20,7 +21,7 @@ from tui_eval.errors import is_ours
 from tui_eval.fold.error_place import is_peoples
 from tui_eval.observer import CURRENT
 from tui_eval.runs.redaction import Redactor
-from tui_eval.worker.logging.output_stamps import stamp, stamped
+from tui_eval.worker.logging.output_stamps import redact_so_far, stamp, stamped
 
 _OURS = tuple(map(logging.getLogger, ("tui_eval", "verifiers")))
 """Authors write to loggers below `verifiers`, as that library does."""
@@ -29,10 +30,16 @@ _TALKATIVE = ("anthropic", "asyncio", "httpcore", "httpx", "openai")
 _OF_ROLLOUTS = "tui_eval.rollout"
 """Logger whose records have the rollout as their first argument."""
 _LINE = re.compile(rb"^(?=[^\n])", re.MULTILINE)
+_ENDS_WITHIN_S = 1.0
+"""How long the end of a log waits for a thread that prints."""
 
 
 class LogLines:
-    """Lines appended to a log. Several rollouts may print at once, in pieces."""
+    """Lines appended to a log. Several rollouts may print at once, in pieces.
+
+    A secret may be printed in pieces, too: the end of what a rollout printed is held back while it
+    is the begin of one, and all else is appended at once.
+    """
 
     def __init__(self, put: Callable[[bytes], object]) -> None:
         self._put = put
@@ -43,35 +50,59 @@ class LogLines:
         """The rollout of the last line, where that has not ended."""
         self._cut: set[int | None] = set()
         """Rollouts whose last line another one ended: the end that they print is late."""
+        self._held: dict[int | None, tuple[bytes, Redactor]] = {}
+        """Ends of output that are held back, shorter than a secret each, by rollout."""
 
-    def print(self, data: bytes, row: int | None) -> None:
-        """Appends output, which may be part of a line.
+    def print(self, data: bytes, row: int | None, redact: Redactor) -> None:
+        """Appends output without secrets; it may be part of a line.
 
         Args:
             row: Of the rollout that printed it; None for others.
         """
         with self._lock:
-            begun = b""
-            if self._is_within and row != self._whose:
-                self._cut.add(self._whose)
-                self._is_within, begun = False, b"\n"
-            if row in self._cut:
-                self._cut.discard(row)
-                data = data.removeprefix(b"\n")
-            if self._is_within:
-                begun, end, data = data.partition(b"\n")
-                begun += end
-                self._is_within = not end
-            if data:
-                self._is_within, self._whose = not data.endswith(b"\n"), row
-                data = _LINE.sub(stamp(place(row)), data)
-            self._append(begun + data)
+            if row in self._held:
+                data = self._held.pop(row)[0] + data
+            clean, rest = redact_so_far(data, redact.secrets)
+            if rest:
+                self._held[row] = rest, redact
+            if clean:
+                self._print(clean, row)
+
+    def _print(self, data: bytes, row: int | None) -> None:
+        begun = b""
+        if self._is_within and row != self._whose:
+            self._cut.add(self._whose)
+            self._is_within, begun = False, b"\n"
+        if row in self._cut:
+            self._cut.discard(row)
+            data = data.removeprefix(b"\n")
+        if self._is_within:
+            begun, end, data = data.partition(b"\n")
+            begun += end
+            self._is_within = not end
+        if data:
+            self._is_within, self._whose = not data.endswith(b"\n"), row
+            data = _LINE.sub(stamp(place(row)), data)
+        self._append(begun + data)
 
     def log(self, record: bytes) -> None:
         """Appends whole lines as they are."""
         with self._lock:
             self._append(b"\n" + record if self._is_within else record)
             self._is_within = False
+
+    def end(self) -> None:
+        """Appends what is held back, and ends the last line; a log that is stuck stays as it is."""
+        if not self._lock.acquire(timeout=_ENDS_WITHIN_S):
+            return
+        try:
+            held, self._held = self._held, {}
+            for row, (rest, redact) in held.items():
+                self._print(redact(rest), row)
+            if self._is_within:
+                self.log(b"")
+        finally:
+            self._lock.release()
 
     def _append(self, data: bytes) -> None:
         """Appends; data that the disk refuses is lost, without an error."""
@@ -109,9 +140,9 @@ class _Bytes(io.RawIOBase):
         return self._fd
 
     def write(self, data: Any) -> int:
-        observer, redacted = CURRENT.get(), self.redact(bytes(data))
-        observer.printed(redacted.decode("utf-8", "replace"))
-        self._lines().print(redacted, observer.row)
+        observer, printed, redact = CURRENT.get(), bytes(data), self.redact
+        observer.printed(printed.decode("utf-8", "replace"), redact.text)
+        self._lines().print(printed, observer.row, redact)
         return len(data)
 
     def log(self, record: bytes) -> None:
@@ -134,19 +165,22 @@ class _Log:
 
 
 _LOG = _Log()
+_LINES = LogLines(_LOG.write)
+end_output = _LINES.end
+"""Writes the last of this process's own lines; what ends it without `atexit` calls it."""
+atexit.register(end_output)
 
 
 class _Output(io.TextIOWrapper):
     """The standard output of people's code, which goes to the log."""
 
     def __init__(self, fd: int, redact: Redactor) -> None:
-        self._own = LogLines(_LOG.write)
         self._bytes = _Bytes(fd, redact, self.lines)
         super().__init__(self._bytes, "utf-8", "backslashreplace", "\n", write_through=True)
 
     def lines(self) -> LogLines:
         """The log that it goes to now."""
-        return self._own
+        return _LINES
 
     def close(self) -> None:
         """Does nothing: one rollout would close it for all others."""
@@ -154,6 +188,11 @@ class _Output(io.TextIOWrapper):
     def redact(self, redact: Redactor) -> None:
         """Sets the secrets to take out."""
         self._bytes.redact = redact
+
+    @property
+    def redactor(self) -> Redactor:
+        """What takes secrets out."""
+        return self._bytes.redact
 
     def log(self, record: str) -> None:
         """Appends a record of a logger, of whole lines."""
@@ -167,7 +206,7 @@ class _Records(StandardError):
         observer = CURRENT.get()
         record.place = place(_row_of(record, observer.row))
         if observer.row is not None and not is_ours(record.pathname):
-            observer.printed(f"{_KEPT.format(record)}\n")
+            observer.printed(f"{_KEPT.format(record)}\n", _early().redactor.text)
         output = sys.stderr
         if not isinstance(output, _Output):
             super().emit(record)
@@ -216,6 +255,7 @@ class RunLog:
 
     def close(self) -> None:
         """Closes the log: later output goes to the process's standard error."""
+        self.lines.end()
         self.is_closed = True
         if self._fd >= 0:
             os.close(self._fd)
@@ -284,6 +324,7 @@ def take_output(path: Path, redact: Redactor, engine: int | None = None) -> None
     """Does as `print_to_log` for output of other programs and of libraries in C."""
     sys.stdout.flush()
     sys.stderr.flush()
+    end_output()
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     os.write(fd, redact(_said_so_far()))
     pipe = stamped(fd, redact.secrets, engine)
