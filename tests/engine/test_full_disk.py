@@ -183,6 +183,10 @@ def test_a_run_stopped_on_a_full_disk_leaves_what_waits_elsewhere_and_a_resume_t
     assert found, done.err
     on_disk, answered = len(run.rows), len(fault_server.requests)
     assert 0 < on_disk < answered < 20
+    refused = program.run("run", "--resume", str(run.path))
+    assert refused.code == 2, refused
+    assert "Traceback" not in refused.err and "File too large" in refused.err
+    assert "Make room there" in refused.err and "with -o" not in refused.err
     (program.folder / "room").touch()
     again = program.run("run", "--resume", str(run.path))
     assert again.code == 0, again

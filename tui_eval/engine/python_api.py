@@ -15,7 +15,12 @@ from tui_eval.config.plan import RunPlan, read_plan
 from tui_eval.config.secret_values import hidden_names
 from tui_eval.engine.limits.open_file_room import open_file_notices
 from tui_eval.engine.setup.compatibility import ARGUMENT, call_faults
-from tui_eval.engine.setup.prepare import initialize_run, make_directory, run_started
+from tui_eval.engine.setup.prepare import (
+    cannot_write,
+    initialize_run,
+    make_directory,
+    run_started,
+)
 from tui_eval.engine.setup.prepared import LoadedHere, Prepared
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.layout import RunDir, is_unsaved
@@ -78,8 +83,7 @@ def prepare_call(env: Environment, request: GenerateRequest, base_url: str) -> P
         initialize_run(prepared, is_resumed=before is not None, keep_errors=False)
     except OSError as error:
         lock.release()
-        what = f"the run cannot be written here: {error.strerror or error}"
-        raise RefusedError([Fault(str(run.path), what, ELSEWHERE)]) from error
+        raise cannot_write(run, error, ELSEWHERE) from error
     except BaseException:
         lock.release()
         raise

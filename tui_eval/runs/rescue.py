@@ -99,6 +99,7 @@ def take_in(run: RunDir) -> list[str]:
             counts.append(data.count(b"\n"))
             if data:
                 _append(target, data)
+                source.unlink()  # else each try would take it in again
         shutil.rmtree(folder, ignore_errors=True)
         rows, records = counts
         reports.append(

@@ -49,6 +49,8 @@ from tui_eval.worker.examples import Examples, Places
 
 MOST_SHOWN = 6
 """How many packages whose versions differ are named."""
+MAKE_ROOM = "Make room there, or make it writable, and resume it again: nothing of it is lost"
+"""The hint where a run that is there already cannot be written."""
 
 
 def prepare(
@@ -62,8 +64,7 @@ def prepare(
         again: See `Prepared.again`.
 
     Raises:
-        RefusedError: Somebody else writes the run, or it cannot be written.
-        OSError: Its files cannot be read or written.
+        RefusedError: Somebody else writes the run, or its files cannot be read or written.
     """
     plan, opened, info, run, before, notices = checked
     is_spent = run is not None and not keep_errors and budget_reached(plan, run)
@@ -82,10 +83,13 @@ def prepare(
             prepared.notices.append(
                 warning("The budget is spent, so errored rollouts stay as they are")
             )
-    except BaseException:
+    except BaseException as error:
         lock.release()
         if before is None:
             shutil.rmtree(run.path, ignore_errors=True)
+        if isinstance(error, OSError):
+            hint = MAKE_ROOM if before is not None else elsewhere(plan)
+            raise cannot_write(run, error, hint) from error
         raise
     return prepared
 
@@ -178,6 +182,7 @@ def make_directory(
     if plan.save:
         root = outputs_root(plan.env_id, plan.output_dir, Path(plan.env_dir_path))
     fresh = new_run(root, plan.env_id, plan.model)
+    hint = hint or (elsewhere(plan) if run is None else MAKE_ROOM)
     if run is None:
         run = fresh
     elif plan.save and is_unsaved(run):
@@ -189,9 +194,14 @@ def make_directory(
     except LockHeldError as error:
         raise RefusedError([error.held.fault(run.path)]) from None
     except OSError as error:
-        what = f"the run cannot be written here: {error.strerror}"
-        raise RefusedError([Fault(str(run.path), what, hint or elsewhere(plan))]) from None
+        raise cannot_write(run, error, hint) from None
     return RunDir(run.path.resolve()), lock
+
+
+def cannot_write(run: RunDir, error: OSError, hint: str) -> RefusedError:
+    """The refusal of a run whose files cannot be read or written."""
+    what = f"the run cannot be written here: {error.strerror or error}"
+    return RefusedError([Fault(str(run.path), what, hint)])
 
 
 def run_started(plan: RunPlan, info: EnvironmentInfo, run: RunDir, examples: Places) -> RunStarted:
