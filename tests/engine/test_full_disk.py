@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import resource
 import shutil
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 from engine_listener import EngineListener, listening
-from program import Program, Run, chat_answer
+from program import TWO_TURNS, Program, Run, chat_answer
 from servers import FaultServer, Reply
 from steered_runs import BAD, CHAT, GOOD, HANG, as_on_disk, figures
 from tiers import first_always
@@ -49,6 +50,14 @@ PRINTING = """
             dataset=[{"question": str(i)} for i in range(8)],
             rubric=vf.Rubric(funcs=[lambda completion: 1.0]),
         )
+"""
+LIMITED = """
+import os, pathlib, resource
+
+def load_environment():
+    if pathlib.Path("limit").exists():
+        hard = resource.prlimit(os.getppid(), resource.RLIMIT_FSIZE)[1]
+        resource.prlimit(os.getppid(), resource.RLIMIT_FSIZE, (20_000, hard))  # the engine
 """
 SOON = Reply(body=chat_answer("yes"), delay=0.3)
 
@@ -194,6 +203,34 @@ def test_a_run_stopped_on_a_full_disk_leaves_what_waits_elsewhere_and_a_resume_t
     assert sorted(run.places()) == [(i, 0) for i in range(20)]
     assert len(fault_server.requests) == 20
     assert not [*(program.folder / "state").glob("unwritten/*")]
+
+
+@pytest.mark.slow
+async def test_a_resume_without_room_for_its_journal_waits_and_keeps_the_answers(
+    program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
+) -> None:
+    environment = TWO_TURNS.replace("def load_environment():", LIMITED)
+    program.environment("limited", environment.replace('"?"}]', '"?"}] * 8'))
+    long = Reply(body=chat_answer("x" * 3000))
+    fault_server.script(CHAT, [*[long] * 8, HANG])
+    async with listening(LiveFeed(request_of("limited", num_examples="8"))) as one:
+        await one.until(lambda: len(fault_server.requests) == 16, "each has had one answer")
+        os.kill(one.feed.engine.pid, signal.SIGKILL)
+    run = program.only_run()
+    answers = read_journal(RunDir(run.path)).answers
+    assert len(answers) == 8
+    (program.folder / "limit").touch()
+    fault_server.script(CHAT, [GOOD])
+    async with listening(LiveFeed({"env_id": None, "raw": {"resume": str(run.path)}})) as one:
+        await one.until(lambda: one.state.refusal or one.state.end, "the disk refuses")
+        assert one.state.refusal, one.state.end
+        assert one.state.refusal.why == "file too large"
+        assert read_journal(RunDir(run.path)).answers == answers
+        limit_files(one, NO_LIMIT)
+        await one.until(lambda: one.state.end, "the run ends")
+    assert one.state.end.exit_code == 0
+    assert sorted(run.places()) == [(i, 0) for i in range(8)]
+    assert len(fault_server.requests) == 24, "no answer was paid for twice"
 
 
 @pytest.mark.slow

@@ -70,6 +70,8 @@ class Journal:
         self._most_outdated = _MOST_OUTDATED
         self._forgotten: list[bytes] = []
         self._waiting: list[_Waiting] = []
+        self._earlier: list[tuple[int, bytes]] | None = None
+        """Records of an earlier session that the file is to have first."""
         self._file: AppendedFile | None = None
         self._is_read = False
 
@@ -113,6 +115,9 @@ class Journal:
             self._refused(error)
 
     def _write(self) -> None:
+        if self._earlier is not None:
+            self._rewrite(self._earlier)
+            self._earlier = None
         places = self._append([one.line for one in self._waiting])
         waiting, self._waiting = self._waiting, []
         for one, place in zip(waiting, places, strict=True):
@@ -123,10 +128,10 @@ class Journal:
                 one.written()
 
     def keep(self, records: Iterable[tuple[int, Mapping[str, Any]]]) -> None:
-        """Takes records of an earlier session; nothing else is in the file then."""
+        """Takes records of an earlier session; nothing else is in the file once it is written."""
         self._is_read = True
-        lines = [(row, encode_whatever(record) + b"\n") for row, record in records]
-        self._rewrite(lines)
+        self._earlier = [(row, encode_whatever(record) + b"\n") for row, record in records]
+        self._write_waiting()
 
     def hold(self) -> None:
         """Has all that comes wait until `retry`."""

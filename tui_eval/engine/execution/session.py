@@ -319,6 +319,7 @@ class Session:
         """Rollouts that an earlier session generated go straight to their score."""
         generated, answers = self._prepared.journal.items(), self._prepared.answers.items()
         self._files.journal.keep([*generated, *((row, one) for row, all in answers for one in all)])
+        await self._files.disk.wait()
         for row, values in self._prepared.saved_members.items():
             rollouts.groups.add_saved(row, values)
         for row, record in generated:
