@@ -42,6 +42,11 @@ def minus(one: Tokens, other: Tokens) -> Tokens:
     return left if any(left) else ()
 
 
+def most(one: Tokens, other: Tokens) -> Tokens:
+    """The greater one of each count."""
+    return tuple(max(a, b) for a, b in zip_longest(one, other, fillvalue=0))
+
+
 def named(kinds: Kinds) -> dict[str, int]:
     """The kinds that there are, by name."""
     return {name: count for name, count in zip(KINDS, kinds, strict=False) if count}

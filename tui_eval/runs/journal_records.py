@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import msgspec
@@ -11,9 +11,10 @@ from tui_eval.fold.saved_values import mapping, tokens_of
 from tui_eval.messages import to_messages
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.plain_json import encode_whatever
+from tui_eval.runs.row_places import RowPlaces
 from tui_eval.runs.scan import decode_row
 from tui_eval.state import State
-from tui_eval.token_kinds import Tokens, from_names, named
+from tui_eval.token_kinds import Tokens, from_names, named, plus
 from tui_eval.types import Response
 
 VERSION = 1
@@ -167,6 +168,35 @@ def tokens_of_answer(record: Mapping[str, Any]) -> Tokens:
     tokens = (tokens_of(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
     kinds = (tokens_of(usage.get(name)) for name in _USAGE_NAMES)
     return *tokens, *(found if any(found := tuple(kinds)) else ())
+
+
+def tokens_of_trajectory(answers: Iterable[Mapping[str, Any]]) -> Tokens:
+    """The tokens of answers that a rollout's row counts: a judge's are with its verdict."""
+    tokens: Tokens = ()
+    for one in answers:
+        if "judge" not in one:
+            tokens = plus(tokens, tokens_of_answer(one))
+    return tokens
+
+
+def tokens_in_flight(run: RunDir, places: RowPlaces, *, has_own: bool) -> dict[int, Tokens]:
+    """The tokens that the row of each rollout in the journal will have, by its place in the run.
+
+    Args:
+        has_own: Whether a rollout's place is the one in its record, as where groups are uneven.
+    """
+    journal, found = read_journal(run), dict[int, Tokens]()
+    for row in sorted(journal.generated.keys() | journal.answers.keys()):
+        generated, answers = journal.generated.get(row), journal.answers.get(row, [])
+        tokens = tokens_of_trajectory(answers)
+        if generated is not None:
+            tokens = plus(tokens_in_journal(generated), tokens)
+        one = generated or answers[0]
+        own = row if has_own else None
+        place = places.place_of(one["input"].get("example_id"), one["number"], own)
+        if place is not None and any(tokens):
+            found[place[0]] = tokens
+    return found
 
 
 def restore_state(record: Mapping[str, Any], fresh: State) -> State:

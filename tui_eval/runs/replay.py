@@ -7,6 +7,7 @@ only a reader of rows.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator
 
@@ -24,6 +25,7 @@ from tui_eval.runs.file_stamps import Settling, Stamp, stamp_of
 from tui_eval.runs.formats import osmosis
 from tui_eval.runs.formats.recognising import Format
 from tui_eval.runs.formats.rows import reward_fault, row_event
+from tui_eval.runs.journal_records import tokens_in_flight
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 from tui_eval.runs.outcome import saved_outcome
@@ -42,6 +44,7 @@ from tui_eval.runs.run_info import (
     started_event,
 )
 from tui_eval.runs.scan import Line, LineNumbers
+from tui_eval.token_kinds import most
 
 COUNTED_BYTES = 1 << 22
 """Bytes read before the first row is reported, to learn how many rollouts an example has."""
@@ -295,7 +298,13 @@ class Replay:
             return []
         if modified(self.run.metadata) != self._info_at:
             self._read_info()
-        lost = unfinished_tokens(self._info, self._positions.places)
+        places = self._positions.places
+        lost = unfinished_tokens(self._info, places)
+        if self._exact or not self._is_held():  # metadata.json lacks the last second
+            has_own = bool(self._info.get("uneven_groups"))
+            with contextlib.suppress(OSError):
+                for row, tokens in tokens_in_flight(self.run, places, has_own=has_own).items():
+                    lost[row] = most(lost.get(row, ()), tokens)
         if lost == self._started.lost:
             return []
         self._started = replace(self._started, lost=lost)

@@ -11,7 +11,13 @@ from tui_eval.config.plan import RunPlan
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.errors import Fault, Notice, warning
 from tui_eval.events import RolloutFinished
-from tui_eval.runs.journal_records import VERSION, read_journal, tokens_in_journal, tokens_of_answer
+from tui_eval.runs.journal_records import (
+    VERSION,
+    read_journal,
+    tokens_in_journal,
+    tokens_of_answer,
+    tokens_of_trajectory,
+)
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import read_run
 from tui_eval.runs.repair import Repaired, put_aside, repair
@@ -117,7 +123,7 @@ def _restore_in_flight(
             later = [{**one, "row": place} for one in found.answers.get(record["row"], ())]
             if later:
                 prepared.answers[place] = later
-            with_its_row = plus(tokens_in_journal(record), _sum(_of_trajectory(later)))
+            with_its_row = plus(tokens_in_journal(record), tokens_of_trajectory(later))
             _count_with_its_row(prepared, place, with_its_row)
     for row in found.generated:
         found.answers.pop(row, None)
@@ -138,7 +144,7 @@ def _put_aside_whole(journal: Path, version: object) -> Notice:
 
 
 def _restore_answers(prepared: Prepared, place: int, answers: Sequence[Record]) -> None:
-    tokens = _sum(_of_trajectory(answers))
+    tokens = tokens_of_trajectory(answers)
     if answers[-1].get("replays", 0) >= MOST_REPLAYS:
         judged = _sum([one for one in answers if "judge" in one])
         lost = plus(max(tokens, prepared.lost.get(place, tokens)), judged)
@@ -189,11 +195,6 @@ def _saved(answers: Collection[Sequence[Record]]) -> Notice:
         f"{count:,} {'answer' if count == 1 else 'answers'} of {rollouts:,} "
         f"{'rollout' if rollouts == 1 else 'rollouts'} in flight are taken from the journal{saved}"
     )
-
-
-def _of_trajectory(answers: Collection[Record]) -> list[Record]:
-    """The records whose tokens a rollout's row counts: a judge's are with its verdict."""
-    return [one for one in answers if "judge" not in one]
 
 
 def _sum(answers: Sequence[Record]) -> Tokens:
