@@ -119,6 +119,10 @@ def test_of_a_journal_of_another_version_nothing_is_taken_and_it_is_kept(
     journal = interrupted.path / "journal.jsonl"
     newer = b'{"journal": 2}\n' + journal.read_bytes()
     journal.write_bytes(newer)
+    looked = program.run("run", "--resume", str(interrupted.path), "--dry-run")
+    assert looked.code == 0, looked
+    assert "journal.jsonl is of version 2, and this tui-eval reads 1" in looked.err
+    assert journal.read_bytes() == newer
     requests_before = len(fault_server.requests)
     fault_server.script(CHAT, [GOOD])
     done = program.run("run", "--resume", str(interrupted.path))

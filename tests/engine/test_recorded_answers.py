@@ -245,10 +245,13 @@ def test_a_rollout_that_is_killed_while_it_is_scored_is_scored_without_a_model_c
     program: Program, fault_server: FaultServer
 ) -> None:
     run = killed_while_it_is_scored(program, fault_server, 1)
+    saved = "3 answers of 1 rollout in flight are taken from the journal: up to 45 tokens"
+    looked = program.run("run", "--resume", str(run.path), "--dry-run")
+    assert saved in looked.err
     resumed = program.run("run", "--resume", str(run.path))
     assert resumed.code == 0, resumed
     assert len(fault_server.requests) == 3
-    assert "3 answers of 1 rollout in flight are taken from the journal: 45 tokens" in resumed.err
+    assert saved in resumed.err
     assert [(row["reward"], used(row)) for row in run.rows] == [(3.0, (30, 0))]
 
 

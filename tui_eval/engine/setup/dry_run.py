@@ -11,6 +11,7 @@ from tui_eval.engine.setup.examine import Checked, examine
 from tui_eval.engine.setup.expanded_request import expand_request, settings_to_open
 from tui_eval.engine.setup.opened_environment import open_for_a_look
 from tui_eval.engine.setup.preflight import Preflight, preflight
+from tui_eval.engine.setup.resume import journal_notices
 from tui_eval.errors import Fault, Notice, RefusedError
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.run_info import read_metadata
@@ -67,6 +68,8 @@ def _plans(found: Preflight) -> tuple[list[dict[str, Any]], list[Notice]]:
             faults += error.faults
             continue
         notices += checked.notices
+        if checked.run is not None:
+            notices += journal_notices(checked.run, replayable=checked.info.replayable)
         plans.append(_planned(checked, found.expanded.expansion.evaluations[index]))
     if faults:
         raise RefusedError(dict.fromkeys(faults))

@@ -139,8 +139,25 @@ def _put_aside_whole(journal: Path, version: object) -> Notice:
     """Keeps a journal of another version as it is, beside the one that is begun."""
     aside = journal.with_name(f"{journal.name}.of-another-version")
     journal.replace(aside)
+    return warning(f"{_other_version(version)}; it is {aside.name} now")
+
+
+def _other_version(version: object) -> str:
     which = f"journal.jsonl is of version {version!r}, and this tui-eval reads {VERSION}"
-    return warning(f"{which}: what was in flight begins again; it is {aside.name} now")
+    return f"{which}: what was in flight begins again"
+
+
+def journal_notices(run: RunDir, *, replayable: bool) -> list[Notice]:
+    """What a resume will say of a run's journal, for who only looks."""
+    found = read_journal(run)
+    if found.version != VERSION:
+        return [warning(_other_version(found.version))]
+    kept = [
+        answers
+        for row, answers in found.answers.items()
+        if row in found.generated or (replayable and answers[-1].get("replays", 0) < MOST_REPLAYS)
+    ]
+    return [_saved(kept)] if kept else []
 
 
 def _restore_answers(prepared: Prepared, place: int, answers: Sequence[Record]) -> None:
@@ -190,7 +207,7 @@ def _saved(answers: Collection[Sequence[Record]]) -> Notice:
     """A notice of the answers that are not paid for again."""
     all_answers = [one for rollout in answers for one in rollout if "response" in one]
     tokens, count, rollouts = sum(_sum(all_answers)[:2]), len(all_answers), len(answers)
-    saved = f": {tokens:,} tokens are not paid for again" if tokens else ""
+    saved = f": up to {tokens:,} tokens are not paid for again" if tokens else ""
     return Notice(
         f"{count:,} {'answer' if count == 1 else 'answers'} of {rollouts:,} "
         f"{'rollout' if rollouts == 1 else 'rollouts'} in flight are taken from the journal{saved}"
