@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -112,6 +113,8 @@ async def test_rollouts_whose_rows_wait_for_the_disk_are_held(
             lambda: [one.state.stage[row] for row in (first, first + 1)] == [Stage.HELD] * 2,
             "their rollouts are held",
         )
+        status = program.run("status").out
+        assert re.search(r"(3|4) rollouts in flight of at most 2", status) is None, status
         limit_files(one, NO_LIMIT)
         await one.until(lambda: one.state.end, "the run ends")
     assert one.state.end.exit_code == 0
@@ -249,6 +252,8 @@ async def test_a_run_whose_directory_is_moved_away_waits_until_it_is_back(
         one.feed.send(Unpause())
         await one.until(lambda: len(one.of(GateMoved)) >= 2, "it is answered")
         assert not one.state.gate_open
+        await asyncio.sleep(1.5)  # in which metadata.json would be written
+        assert [text for level, text in one.state.notices if "metadata.json" in text] == []
         (run.path / "results.jsonl").unlink()
         run.path.rmdir()
         away.rename(run.path)

@@ -141,9 +141,10 @@ def status_lines(state: RunState, pid: int) -> Iterator[str]:
     if (refusal := state.refusal) is not None:
         what = refusal_text(refusal.path, refusal.why, refusal.rows, refusal.records)
         yield f"{what}. {refusal.advice}: the run continues then"
-    most = f" of at most {run.max_concurrent:,}" if run.max_concurrent else ""
+    most = run.max_concurrent  # rollouts whose rows wait for the disk are beyond it
+    of = f" of at most {most:,}" if state.running <= most > 0 else ""
     waiting = f", {state.waiting:,} have not begun" if state.waiting else ""
-    yield f"{plural(state.running, 'rollout')} in flight{most}{waiting}{gives_way(state)}"
+    yield f"{plural(state.running, 'rollout')} in flight{of}{waiting}{gives_way(state)}"
     for _, out in sorted(state.out.items()):
         yield replica_text(out, now)
     if state.workers is not None:

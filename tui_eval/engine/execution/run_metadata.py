@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import threading
 import time
@@ -64,20 +65,23 @@ class RunMetadata:
                 write_metadata(run, metadata, self._redact)
 
     def _report(self, error: OSError) -> None:
-        """Reports why the file cannot be written, once for each reason."""
-        if str(error) != self._refused:
+        """Reports why the file cannot be written, once for each reason that no pause reports."""
+        is_reported = self._hub.state.refusal is not None or error.errno == errno.ENOENT
+        if str(error) != self._refused and not is_reported:
             self._refused = str(error)
             self._hub.notice("warning", f"metadata.json: {error}")
 
     async def write_often(self) -> None:
         """Writes them whenever a count has moved, until it is cancelled.
 
+        Nothing is written while the disk refuses: a directory that is gone may be another one's.
         It writes in a thread: a slow disk holds up nobody.
         """
         written = self._counted()
         while True:
             await asyncio.sleep(WRITTEN_EVERY_S)
-            if (counted := self._counted()) == written:
+            counted = self._counted()
+            if counted == written or self._hub.state.refusal is not None:
                 continue
             written = counted
             try:
