@@ -58,6 +58,8 @@ class RecordedCalls:
         self._loop = asyncio.get_running_loop()
         self.difference = ""
         """The part of a request that differs from before; empty where none does."""
+        self.turn = 0
+        """Number of the last call, from 1."""
 
     def begin(
         self,
@@ -67,6 +69,7 @@ class RecordedCalls:
         tools: Sequence[Any],
     ) -> RecordedCall:
         """Begins a call; it has its answer, where there was the same one before."""
+        self.turn += 1
         digests = self._digests  # of messages that stand in the request of every later turn, too
         request = {
             **self._settings.of(model, sampling_args, tools),

@@ -189,7 +189,8 @@ class RolloutObserver:
             return None
         call = self.calls.begin(*request)
         if call.answer is None and (lost := self.calls.take_unused()):
-            log.warning("%s: continues live, %s differs", self, self.calls.difference)
+            turn, part = self.calls.turn, self.calls.difference
+            log.warning("%s: continues live in turn %s, %s differs", self, turn, part)
             self.lose(lost)
         return call
 
