@@ -93,6 +93,28 @@ def test_a_folder_of_data_beside_it_hides_no_package(tmp_path: Path) -> None:
     assert [one.name for one in needs_of(found, tmp_path / "environments")] == ["datasets"]
 
 
+@pytest.mark.parametrize("module", ["needy.py", "__init__.py"])
+def test_a_virtual_environment_below_it_is_no_source_of_it(tmp_path: Path, module: str) -> None:
+    folder = tmp_path / "environments" / "needy"
+    site = folder / "venv" / "lib" / "python3.11" / "site-packages"
+    site.mkdir(parents=True)
+    (folder / "venv" / "pyvenv.cfg").touch()
+    (site / "theirs.py").write_text("import what_theirs_needs\n")
+    (folder / module).write_text("import needed\n")
+    found = find_environment("needy", folder.parent)
+    assert [one.name for one in needs_of(found, folder.parent)] == ["needed"]
+
+
+def test_an_installed_module_has_no_source_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "far_needy.py").write_text("import os\nos.environ['FAR_KEY']\n")
+    (tmp_path / "theirs.py").write_text("import os\nos.environ['THEIR_KEY']\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = find_environment("far-needy", tmp_path / "environments")
+    assert [one.name for one in needs_of(found, tmp_path / "environments")] == ["FAR_KEY"]
+
+
 @pytest.mark.parametrize(
     ("caught", "is_needed"),
     [

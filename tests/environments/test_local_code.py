@@ -44,6 +44,20 @@ def test_a_package_has_all_its_modules_and_the_files_that_it_names(tmp_path: Pat
     }
 
 
+def test_a_virtual_environment_in_a_package_is_none_of_its_code(tmp_path: Path) -> None:
+    found = files(
+        tmp_path,
+        {
+            "own/__init__.py": f'AT = "venv", "venv/bin/python"\nfrom .code import kept\n{MAKES}',
+            "own/code.py": "def kept(completion): return 1.0\n",
+            "own/venv/pyvenv.cfg": "",
+            "own/venv/bin/python": "",
+            "own/venv/lib/python3.11/site-packages/theirs.py": "",
+        },
+    )
+    assert found == {"own/__init__.py", "own/code.py"}
+
+
 def test_data_of_a_package_is_found_from_its_inner_modules_and_by_its_name(tmp_path: Path) -> None:
     found = files(
         tmp_path,

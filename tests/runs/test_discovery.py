@@ -45,6 +45,13 @@ def test_runs_are_found_under_outputs_environments_and_the_users_state(
     }
 
 
+def test_what_is_installed_in_a_virtual_environment_is_no_run(tmp_path: Path) -> None:
+    write_run(tmp_path / "venv/lib/python3.11/site-packages/theirs/tests/one", [line(0, 0)])
+    assert set(found(tmp_path)) == {"one"}
+    (tmp_path / "venv/pyvenv.cfg").touch()
+    assert not found(tmp_path)
+
+
 def test_a_file_of_rollouts_in_a_folder_hides_no_runs_below_it(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     write_run(folder / "below", [line(0, 0)])

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from tui_eval.environments.env_group import EnvGroup
 from tui_eval.environments.environment import Environment
 from tui_eval.environments.finding import FoundEnvironment, find_environment
+from tui_eval.environments.source_files import is_virtual_environment, source_files
 from tui_eval.errors import RefusedError, is_ours
 
 MOST_FILES = 2000
@@ -106,11 +107,10 @@ def _of_package(env_id: str, folder: Path) -> Iterator[Source]:
     yield Source(name, found.path, found.root)
     if found.path.name != "__init__.py":
         return
-    for path in sorted(found.path.parent.rglob("*.py")):
+    for path in source_files(found.path.parent, _LEFT_OUT):
         inner = path.relative_to(found.path.parent)
-        if not any(part in _LEFT_OUT or part.startswith(".") for part in inner.parts):
-            parts = inner.parts[:-1] if path.name == "__init__.py" else inner.with_suffix("").parts
-            yield Source(".".join((name, *parts)), path, found.root)
+        parts = inner.parts[:-1] if path.name == "__init__.py" else inner.with_suffix("").parts
+        yield Source(".".join((name, *parts)), path, found.root)
 
 
 def _of_parts(env: Environment) -> Iterator[Source]:
@@ -221,6 +221,12 @@ def _beside(tree: ast.AST, source: Source) -> dict[str, Path]:
         for path in named:
             is_folder = path.name not in _LEFT_OUT and path.is_dir()
             for one in sorted(path.iterdir())[:MOST_BESIDE] if is_folder else [path]:
-                if one.suffix != ".py" and one.is_file() and one.stat().st_size <= MOST_BYTES:
+                is_kept = one.suffix != ".py" and one.is_file() and one.stat().st_size <= MOST_BYTES
+                if is_kept and not _is_installed(one, source.root):
                     found[one.relative_to(source.root).as_posix()] = one
     return found
+
+
+def _is_installed(path: Path, root: Path) -> bool:
+    """Whether a file is in a virtual environment below the folder of a source."""
+    return any(is_virtual_environment(one) for one in path.parents if root in one.parents)

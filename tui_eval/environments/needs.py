@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from tui_eval.environments.finding import FoundEnvironment
+from tui_eval.environments.source_files import source_files
 
 Kind: TypeAlias = Literal["package", "key", "dataset", "address"]
 
@@ -76,15 +77,14 @@ def needs_of(found: FoundEnvironment, folder: Path) -> list[Need]:
 def _files(found: FoundEnvironment, folder: Path) -> list[Path]:
     path = found.path
     assert path is not None, "needs_of looks for it"
-    if path.name != "__init__.py" and path.parent == folder.absolute():
+    is_among_others = found.origin != "local" or path.parent == folder.absolute()
+    if path.name != "__init__.py" and is_among_others:
         return [path]
-    inside = sorted(path.parent.rglob("*.py"))
-    return [one for one in inside if not _is_left_out(one.relative_to(path.parent))]
+    return [one for one in source_files(path.parent, _LEFT_OUT) if not _is_test(one)]
 
 
-def _is_left_out(path: Path) -> bool:
-    is_test = path.name.startswith("test_") or path.name == "conftest.py"
-    return is_test or any(part in _LEFT_OUT or part.startswith(".") for part in path.parts)
+def _is_test(path: Path) -> bool:
+    return path.name.startswith("test_") or path.name == "conftest.py"
 
 
 def _modules_beside(found: FoundEnvironment) -> set[str]:

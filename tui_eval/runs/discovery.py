@@ -129,7 +129,7 @@ def run_dirs(paths: Iterable[Path] = (), *, environments: Path | None = None) ->
 
 
 def _runs_at(path: Path) -> Iterator[RunDir]:
-    """The run that a path names, or those in it and below; hidden folders are left out."""
+    """The run that a path names, or those in it and below, except in hidden folders and venvs."""
     with contextlib.suppress(RefusedError, OSError):
         if not path.is_dir():
             yield find_run(path)
@@ -137,6 +137,9 @@ def _runs_at(path: Path) -> Iterator[RunDir]:
             yield from (RunDir(path, name) for name in results_files(path))
     for folder, below, names in os.walk(path):
         below[:] = sorted(name for name in below if not name.startswith("."))
+        if "pyvenv.cfg" in names and Path(folder) != path:
+            below.clear()
+            continue
         run = RunDir(Path(folder))
         if run.is_run():
             below.clear()
