@@ -86,6 +86,16 @@ def test_what_is_wrong_with_it_is_reported_with_its_line(text: str, reported: st
     assert fault.startswith(path + reported)
 
 
+@pytest.mark.parametrize("table", ["tool.tui-eval", "tool.tui-eval.eval"])
+def test_a_bare_name_of_an_interpreter_is_a_path_where_one_is_there(table: str) -> None:
+    write("environments/my_env/my_env.py", NEVER_IMPORTED)
+    project = write("environments/my_env/pyproject.toml", f"[{table}]\npython = 'python3'\n")
+    assert source(expanded(model="mini"), "python") == ("python3", f"{project}:2")
+    write("environments/my_env/python3/pyvenv.cfg", "")
+    there = "environments/my_env/python3"
+    assert source(expanded(model="mini"), "python") == (there, f"{project}:2")
+
+
 def test_the_file_of_somebody_else_is_left_alone() -> None:
     write("environments/my_env.py", NEVER_IMPORTED)
     write("environments/pyproject.toml", "[tool.verifiers.eval]\nnum_examples = 7\n")

@@ -77,8 +77,10 @@ def _python(file: TomlFile) -> tuple[Settings, list[Fault]]:
 def _from_there(settings: Settings, file: TomlFile) -> Settings:
     """Settings of a file whose path of an interpreter begins where the file is."""
     python = settings.get("python")
-    if python is None or not python.value or os.sep not in python.value:
+    if python is None or not python.value:
         return settings
+    if os.sep not in python.value and not os.path.lexists(file.path.parent / python.value):
+        return settings  # a name on the PATH
     path = file.path.parent / Path(python.value).expanduser()
     return {**settings, "python": Setting(str(path), python.source)}
 
