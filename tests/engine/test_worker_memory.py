@@ -13,13 +13,16 @@ from servers import FaultServer, Reply
 from tui_eval.config.values import parse_size
 
 CODE = """
+import os
+
 import tui_eval as vf
 
 KEPT = []
 
 
-def load_environment(place="", at_load=0):
-    KEPT.append(b"x" * at_load)
+def load_environment(place="", at_load=0, at_second_load=0):
+    KEPT.append(b"x" * (at_second_load if os.path.exists("loaded") else at_load))
+    open("loaded", "w").close()
 
     async def right(state):
         while state["answer"] == place == "grows":
@@ -74,15 +77,24 @@ def test_an_allocation_that_python_refuses_is_the_error_of_its_rollout_alone(
     assert "MemoryError" in error["error_chain_repr"]
 
 
-@pytest.mark.slow
-def test_an_environment_that_takes_more_at_its_load_is_refused(
-    grows: Program, fault_server: FaultServer
+@pytest.mark.parametrize("more", [(), ("--no-preflight",)])
+def test_an_environment_that_takes_more_at_its_load_is_refused_before_a_run_begins(
+    grows: Program, fault_server: FaultServer, more: tuple[str, ...]
 ) -> None:
     limit = ("-w", "1", "--worker-memory", "300MB")
-    done = run_here(grows, *request(fault_server, *limit, at_load=400_000_000))
-    assert done.code != 0
+    done = run_here(grows, *request(fault_server, *limit, *more, at_load=400_000_000))
+    assert done.code == 2, done
+    assert "error: --worker-memory: a worker takes " in done.err and "Give it more" in done.err
+    assert not grows.runs()
+
+
+def test_a_worker_that_takes_more_than_the_first_ends_the_run_without_the_class_of_the_error(
+    grows: Program, fault_server: FaultServer
+) -> None:
+    limit = ("-w", "2", "--worker-memory", "300MB")
+    done = run_here(grows, *request(fault_server, *limit, at_second_load=400_000_000))
+    assert done.code == 1 and "RefusedError" not in done.out + done.err, done
     assert "--worker-memory: a worker takes " in done.out + done.err
-    assert "Give it more" in done.out + done.err
 
 
 @pytest.mark.parametrize(

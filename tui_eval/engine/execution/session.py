@@ -31,6 +31,7 @@ from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.workers.engine_parts import EngineParts
 from tui_eval.engine.workers.worker_rollouts import WorkerRollouts
+from tui_eval.errors import RefusedError
 from tui_eval.events import RunFinished, RunMoved
 from tui_eval.open_files import release_spare
 from tui_eval.runs.crash_recovery import write_outcome
@@ -165,7 +166,8 @@ class Session:
         writing.cancel()
         error = None if self._job.cancelled() else self._job.exception()
         if error is not None:
-            self._fail(f"{type(error).__name__}: {error}", error)
+            is_refused = isinstance(error, RefusedError)
+            self._fail(f"{error}" if is_refused else f"{type(error).__name__}: {error}", error)
         return self._close()
 
     async def _work_through(self) -> None:

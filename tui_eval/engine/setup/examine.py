@@ -17,6 +17,7 @@ from tui_eval.engine.setup.plan_checks import (
     column_faults,
     column_notices,
     environment_faults,
+    memory_faults,
     outputs_fault,
     until_faults,
     worker_faults,
@@ -61,10 +62,12 @@ def examine(request: Request, one: PlannedEvaluation, opened: OpenedEnvironment)
     if before is not None and run is not None and info is not None and info.before is not None:
         accepts = bool(request.raw.get("accept_changes"))
         faults += content_faults(plan, run, before, info, accepts=accepts)
+    worker = None if opened.worker is None else opened.worker.pid
     if not plan.no_preflight:
         faults += outputs_fault(plan) if run is None else []
         faults += environment_faults(plan, info) + column_faults(plan, info)
-        faults += worker_faults(plan, None if opened.worker is None else opened.worker.pid)
+        faults += worker_faults(plan, worker)
+    faults += memory_faults(plan, [] if worker is None else [worker])
     if info is not None:
         faults += until_faults(plan, info, run, notices)
     if run and not run.plan.exists() and info is not None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tui_eval.config.plan import RunPlan
 from tui_eval.config.settings import place_of
+from tui_eval.config.values import parse_size
 from tui_eval.engine.setup.endpoint_checks import ANYWAY
 from tui_eval.errors import Fault, Notice, warning
 from tui_eval.fold.anytime import REWARD, anytime_means
@@ -146,6 +147,22 @@ def worker_faults(plan: RunPlan, first: int | None) -> list[Fault]:
     where = place_of(plan.sources, "num_workers", "-w/--num-workers")
     what = f"{more + 1:,} workers of {each / 1e6:,.0f} MB each do not fit into {free / 1e9:.1f} GB"
     return [Fault(where, what, f"-w {free // each + 1} would")]
+
+
+def memory_faults(plan: RunPlan, workers: Iterable[int]) -> list[Fault]:
+    """The fault of a limit that a worker has passed before it has begun.
+
+    Args:
+        workers: Process ids of those that have loaded the environment.
+    """
+    if not plan.worker_memory:
+        return []
+    taken = max((private_memory(one) or 0 for one in workers), default=0)
+    if taken <= parse_size(plan.worker_memory):
+        return []
+    where = place_of(plan.sources, "worker_memory", "--worker-memory")
+    what = f"a worker takes {taken / 1e6:,.0f} MB once it has loaded {plan.env_id}"
+    return [Fault(where, what, "Give it more")]
 
 
 def outputs_fault(plan: RunPlan) -> list[Fault]:

@@ -18,11 +18,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from tui_eval.config.plan import RunPlan
 from tui_eval.config.values import parse_size
 from tui_eval.engine.transport.worker import Verdict, Worker
 from tui_eval.engine.workers.pool import Pool
-from tui_eval.errors import Fault, RefusedError, WorkerEndedError
+from tui_eval.errors import RefusedError, WorkerEndedError
 from tui_eval.processes import busy_seconds, free_memory, private_memory
 from tui_eval.worker.end_causes import MEMORY
 
@@ -118,16 +117,6 @@ def carries(first: int, more: int) -> int:
     """
     each, free = private_memory(first), free_memory()
     return more if not each or free is None else min(more, free // each)
-
-
-def check_memory(pool: Pool, plan: RunPlan) -> None:
-    """Refuses a limit that a worker has passed before it has begun."""
-    if not plan.worker_memory:
-        return
-    taken = max(private_memory(one.pid) or 0 for one in pool.workers)
-    if taken > parse_size(plan.worker_memory):
-        what = f"a worker takes {taken / 1e6:,.0f} MB once it has loaded {plan.env_id}"
-        raise RefusedError([Fault("--worker-memory", what, "Give it more")])
 
 
 async def limit_memory(pool: Pool, limit: str) -> None:

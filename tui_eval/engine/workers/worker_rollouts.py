@@ -14,6 +14,7 @@ from typing import Any
 
 from tui_eval import clock
 from tui_eval.engine.limits.limits import Held
+from tui_eval.engine.setup.plan_checks import memory_faults
 from tui_eval.engine.transport.worker import Verdict, Worker
 from tui_eval.engine.workers.assignments import Assignments
 from tui_eval.engine.workers.engine_parts import EngineParts, PendingWork
@@ -22,8 +23,9 @@ from tui_eval.engine.workers.lease import Lease
 from tui_eval.engine.workers.pool import Launch, Pool, worker_setup
 from tui_eval.engine.workers.replacement import Replacement
 from tui_eval.engine.workers.reports import Reports
-from tui_eval.engine.workers.resources import carries, check_memory, grow, limit_memory
+from tui_eval.engine.workers.resources import carries, grow, limit_memory
 from tui_eval.engine.workers.stalls import Stalls
+from tui_eval.errors import RefusedError
 from tui_eval.events import WorkersSeen
 from tui_eval.types import ClientConfig
 from tui_eval.worker import to_engine, to_worker
@@ -77,12 +79,13 @@ class WorkerRollouts:
             first: One that is there already, and has loaded the environment.
 
         Raises:
-            RefusedError: One could not load the environment.
+            RefusedError: One could not load the environment, or takes more memory than it may.
             WorkerEndedError: One ended while it loaded it.
         """
         most = self._plan.worker_count
         await self.pool.open(self._first_count(most, first), first)
-        check_memory(self.pool, self._plan)
+        if faults := memory_faults(self._plan, [one.pid for one in self.pool.workers]):
+            raise RefusedError(faults)
         reports = self._parts.warn, lambda: self._parts.hub.publish(self._workers_seen())
         names = self._assigned.leases.get, self._name
         watching = [Stalls(self.pool, self._plan, *names, *reports).look()]
