@@ -371,6 +371,28 @@ def children(pid: int) -> list[int]:
     return [int(one) for one in found]
 
 
+DIFFERS = """
+import os, time
+import tui_eval as vf
+
+def load_environment():
+    def ends(completion):
+        os._exit(3)
+    rows = [{"question": str(time.time_ns())}]
+    return vf.SingleTurnEnv(dataset=rows, rubric=vf.Rubric([ends]))
+"""
+
+
+@pytest.mark.parametrize("more", [(), ("-w", "2")])
+def test_a_dataset_that_differs_at_each_load_says_what_applies(
+    talk: Program, fault_server: FaultServer, more: tuple[str, ...]
+) -> None:
+    talk.environment("talk", DIFFERS)
+    done = run_here(talk, *request(fault_server, *more))
+    assert done.code == 1 and "Its dataset differs at each load: give it a seed" in done.out, done
+    assert ("or leave --num-workers out" in done.out) is bool(more)
+
+
 def test_more_workers_than_memory_carries_are_refused(
     talk: Program, fault_server: FaultServer
 ) -> None:

@@ -329,7 +329,8 @@ class WorkerProcess:
             return faults
         if digest_now(plan.examples_digest or "", self._loaded.table) != plan.examples_digest:
             what = "it gave other examples to a worker than to the engine"
-            hint = "Its dataset differs at each load: give it a seed, or leave --num-workers out"
+            hint = "Its dataset differs at each load: give it a seed"
+            hint += ", or leave --num-workers out" if plan.worker_count > 1 else ""
             return [Fault(f"environment {plan.env_id}", what, hint)]
         return []
 
