@@ -213,6 +213,7 @@ def test_an_environment_that_has_everything_loads(program: Program) -> None:
     assert (done.code, done.out) == (0, said), done
     reported = json.loads(command_here(program, "env", "check", "fine", "--json").out)
     assert (reported["ok"], reported["faults"]) == (True, [])
+    assert reported["python"]["is_own"] is False
 
 
 @pytest.mark.slow
@@ -277,7 +278,7 @@ def test_an_environment_is_looked_at_in_its_own_interpreter(program: Program) ->
     assert fine["ok"] and fine["python"] == {
         "path": str(python),
         "version": version,
-        "is_own": False,
+        "is_own": True,
     }
     named = command_here(program, "env", "check", "own", "--python", sys.executable)
     assert named.code == 2 and "package only_there" in named.err, named

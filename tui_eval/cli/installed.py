@@ -72,7 +72,7 @@ class Installed(msgspec.Struct, frozen=True):
 
     def object(self) -> dict[str, Any]:
         """The interpreter as plain JSON data."""
-        return {"path": self.path, "version": self.version, "is_own": self.found is None}
+        return {"path": self.path, "version": self.version, "is_own": self.found is not None}
 
     def __str__(self) -> str:
         whose = "its own" if self.found is not None else "that of tui-eval"
