@@ -6,6 +6,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 
 _EXTRAS = {
@@ -26,17 +27,28 @@ def is_elsewhere() -> bool:
 
 def install_command(packages: Iterable[str]) -> str:
     """Installs packages into the interpreter of this process."""
-    if is_elsewhere():
-        return install_command_for(sys.executable, packages)
-    return shlex.join(["pip", "install", *packages])
+    return install_command_for(sys.executable, packages, has_pip=find_spec("pip") is not None)
 
 
-def install_command_for(path: str, packages: Iterable[str]) -> str:
-    """Installs packages into an interpreter: with uv where that is, since it may have no pip."""
-    words = ["uv", "pip", "install", "--python", path]
-    if not shutil.which("uv"):
-        words = [path, "-m", "pip", "install"]
-    return shlex.join([*words, *packages])
+def install_command_for(path: str, packages: Iterable[str], *, has_pip: bool) -> str:
+    """Installs packages into an interpreter: with uv where that is, else with its own pip.
+
+    Args:
+        has_pip: Whether it has one; else the command makes it first.
+    """
+    if shutil.which("uv"):
+        return shlex.join(["uv", "pip", "install", "--python", path, *packages])
+    pip = shlex.join([path, "-m", "pip", "install", *packages])
+    return pip if has_pip else f"{shlex.join([path, '-m', 'ensurepip'])} && {pip}"
+
+
+def own_venv(folder: str, packages: Iterable[str]) -> str:
+    """Makes a virtual environment and installs packages into it."""
+    if shutil.which("uv"):
+        made, python = ["uv", "venv", folder], folder
+    else:
+        made, python = [sys.executable, "-m", "venv", folder], f"{folder}/bin/python"
+    return f"{shlex.join(made)} && {install_command_for(python, packages, has_pip=True)}"
 
 
 def extra_command(extra: str) -> str:

@@ -18,6 +18,7 @@ from program import Program
 from tui_eval.cli.requirements import check_needs
 from tui_eval.environments.finding import find_environment
 from tui_eval.environments.needs import needs_of
+from tui_eval.installing import install_command, own_venv
 
 NEEDY = """
     import json
@@ -146,7 +147,7 @@ def test_each_missing_need_has_a_line_and_a_command(program: Program, tmp_path: 
     assert done.code == 2, done
     for said in (
         "error: environments/needy.py:3: package nothing_like_it: it is not installed",
-        "Install it: pip install nothing-like-it",
+        f"Install it: {install_command(['nothing-like-it'])}",
         "package sklearn_missing",
         "key NEEDY_SUBSCRIPT: this variable is not set. export NEEDY_SUBSCRIPT=...",
         "key NEEDY_TWO",
@@ -237,8 +238,29 @@ def test_dependencies_of_the_project_are_looked_at(program: Program) -> None:
     done = command_here(program, "env", "check", "dep")
     assert done.code == 2, done
     assert "pyproject.toml:6: dependency numpy:" in done.err and ">=999" in done.err
-    assert "dependency absent-x: it is not installed. Install it: pip install absent-x" in done.err
+    how = f"Install it: {install_command(['absent-x'])}"
+    assert f"dependency absent-x: it is not installed. {how}" in done.err
     assert "never-there" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("wanted", "is_contradicted"),
+    [("pydantic<2", True), ("pydantic==1.*", True), ("pydantic>=2.999", False)],
+)
+def test_what_contradicts_tui_eval_is_for_an_interpreter_of_its_own(
+    program: Program, wanted: str, is_contradicted: bool
+) -> None:
+    assert command_here(program, "new-env", "dep").code == 0
+    project = program.folder / "environments" / "dep" / "pyproject.toml"
+    project.write_text(project.read_text().replace('"tui-eval>=0.2"', f'"{wanted}"'))
+    done = command_here(program, "env", "check", "dep")
+    assert done.code == 2 and "dependency pydantic: " in done.err, done
+    how = f"Install it: {install_command([wanted])}"
+    if is_contradicted:
+        command = own_venv("environments/dep/.venv", [wanted])
+        how = f". Give it an interpreter of its own: {command}"
+        assert "while tui-eval needs <3,>=2" in done.err
+    assert how in done.err, done
 
 
 def test_an_unsupported_class_is_a_fault(program: Program) -> None:

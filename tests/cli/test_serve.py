@@ -19,6 +19,7 @@ from servers import FaultServer
 
 from tui_eval.cli.main import cli
 from tui_eval.cli.serve.web_server import POLL_INTERVAL_S
+from tui_eval.installing import extra_command
 
 
 async def status(session: aiohttp.ClientSession, url: str, **headers: str) -> tuple[int, str]:
@@ -240,7 +241,7 @@ def test_without_the_extra_it_says_how_to_get_it(
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert cli(["serve"]) == 2
-    assert "pip install 'tui-eval[serve]'" in capsys.readouterr().err
+    assert f"Install it: {extra_command('serve')}" in capsys.readouterr().err
 
 
 async def test_others_are_let_in_without_a_token_only_when_requested(program: Program) -> None:

@@ -9,6 +9,7 @@ import pytest
 from tui_eval.config.litellm_names import PROVIDERS, name_model
 from tui_eval.config.plan import Request
 from tui_eval.errors import Fault
+from tui_eval.installing import extra_command
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -43,7 +44,7 @@ def test_without_the_package_other_providers_are_refused(monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "litellm", None)
     _, (fault,) = named("perplexity/sonar")
     assert str(fault).startswith("--model: 'perplexity/sonar' is no alias of the endpoint registry")
-    assert "pip install 'tui-eval[litellm]'" in fault.hint
+    assert extra_command("litellm") in fault.hint
     assert "--base-url" in fault.hint
     assert "Did you mean mistral/x" in named("mistal/x")[1][0].hint
 

@@ -189,7 +189,7 @@ def test_a_readme_is_found_in_every_folder_that_is_called_like_the_environment(
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("import not_installed_anywhere", "pip install not_installed_anywhere"),
+        ("import not_installed_anywhere", "not-installed-anywhere"),
         ("def load(): ...", "has no function load_environment"),
         ("raise SystemExit(3)", "importing it raised SystemExit: 3"),
     ],

@@ -139,13 +139,32 @@ def test_what_is_no_interpreter_is_refused_with_everything_else(
         (plain, f"{plain} cannot be executed"),
         (silent, f"{silent} is no Python: it says nothing"),
         (broken, f"{broken} is no Python: out of order"),
-        (old, f"{old} is Python 3.9.18, and a worker needs 3.11 or later. Make another: "),
+        (old, f"{old} is Python 3.9.18, and a worker needs 3.11 or later. Make another and "),
     ):
         wrong = request(fault_server, "--python", str(python), "--heartbeat-url", "nowhere")
         done = run_here(elsewhere, *wrong)
         assert done.code == 2
         assert f"--python: {what}" in done.err
         assert "'nowhere' is no URL" in done.err
+
+
+def test_another_for_one_that_is_too_old_is_made_in_a_folder_that_is_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "venv" / "bin").mkdir(parents=True)
+    old = make_program(tmp_path / "venv" / "bin" / "python", "print('3.10.4')")
+
+    def refusal() -> str:
+        with pytest.raises(RefusedError, match=r"is Python 3\.10\.4") as refused:
+            asyncio.run(interpreter.inspect_interpreter(str(old), [], "--python"))
+        return str(refused.value)
+
+    assert refusal().endswith(" 3.11 .venv") or refusal().endswith("python3.11 -m venv .venv")
+    (tmp_path / ".venv").mkdir()
+    assert refusal().endswith(" .venv-3.11")
+    (tmp_path / "venv" / "pyvenv.cfg").touch()
+    assert refusal().endswith(f" {tmp_path}/venv-3.11") and "--clear" not in refusal()
 
 
 @pytest.mark.slow

@@ -121,6 +121,16 @@ def test_where_there_is_no_uv_pip_installs(
     assert "cache/packages" in homes.only_run().rows[0]["homes"]["aiohttp"]
 
 
+def test_where_there_is_neither_pip_is_to_be_made_first(
+    homes: Program, fault_server: FaultServer, tmp_path: Path
+) -> None:
+    python = make_interpreter(tmp_path / "venv", ())
+    homes.env |= {"PATH": str(tmp_path), "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull}
+    done = run(homes, fault_server, python)
+    how = f"With a network: {python} -m ensurepip && {python} -m pip install 'aiohttp>=3.10,<4'"
+    assert done.code == 2 and how in done.err, done
+
+
 def test_a_package_of_a_version_that_no_worker_runs_with_is_refused(
     homes: Program, fault_server: FaultServer, tmp_path: Path
 ) -> None:

@@ -11,6 +11,8 @@ import pytest
 from program import Finished, Program
 from run_here import run_here
 
+from tui_eval.installing import install_command
+
 DEMO = ("-m", "demo", "-n", "1", "-r", "1")
 
 
@@ -42,10 +44,10 @@ def test_an_unknown_environment_says_how_one_is_installed(program: Program) -> N
         done,
         "environment acme/some-math: there is no such environment",
         "prime env install acme/some-math",
-        "pip install some-math",
+        install_command(["some-math"]),
     )
     done = run_here(program, "my-maths", *DEMO)
-    assert_refused(done, "Did you mean my-math?", "pip install my-maths")
+    assert_refused(done, "Did you mean my-math?", install_command(["my-maths"]))
     assert "prime env install" in done.err
 
 

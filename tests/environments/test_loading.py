@@ -10,6 +10,7 @@ from tui_eval.environments import importing
 from tui_eval.environments.finding import find_environment, known_environments
 from tui_eval.environments.loading import load_environment
 from tui_eval.errors import RefusedError
+from tui_eval.installing import install_command
 
 ENV = """
 import tui_eval as vf
@@ -216,7 +217,7 @@ def test_arguments_are_checked_all_at_once(tmp_path: Path):
             "importing it raised ValueError: no ({}:2)",
         ),
         ("import math\nx = (", "importing it raised SyntaxError: '(' was never closed ({}:2)"),
-        ("import no_such_thing", "Install what it needs: pip install no_such_thing"),
+        ("import no_such_thing", "Install what it needs: " + install_command(["no-such-thing"])),
         ("raise SystemExit(3)", "importing it raised SystemExit: 3 ({}:1)"),
         ("x = 1", "has no function load_environment"),
         ("load_environment = 3", "has no function load_environment"),
@@ -241,6 +242,31 @@ def test_arguments_are_checked_all_at_once(tmp_path: Path):
 def test_a_broken_environment_is_refused_with_the_authors_line(tmp_path: Path, text, expected):
     path = write(tmp_path / "bad_env.py", text=text.replace("{{", "{").replace("}}", "}"))
     assert expected.replace("{}", str(path)) in refused("bad-env", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("module", "listed", "package"),
+    [
+        (
+            "no_such_thing",
+            '"other", "No-such.thing[x]>1,<2 ; python_version > \'3\'"',
+            "No-such.thing[x]>1,<2",
+        ),
+        ("no_such_thing", '"no-such-thing-more<2", 7', "no-such-thing"),
+        ("skimage", '"scikit-image<1"', "scikit-image<1"),
+        ("skimage", "", "scikit-image"),
+    ],
+)
+def test_a_missing_module_is_installed_as_the_project_lists_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, listed: str, package: str
+):
+    monkeypatch.setitem(sys.modules, module, None)
+    write(tmp_path / "bad_env" / "bad_env.py", text=f"import {module}")
+    write(
+        tmp_path / "bad_env" / "pyproject.toml",
+        text=f'[project]\nname = "bad-env"\ndependencies = [{listed}]',
+    )
+    assert f"Install what it needs: {install_command([package])}" in refused("bad-env", tmp_path)
 
 
 def test_the_traceback_is_kept_and_a_mended_file_can_be_loaded(tmp_path: Path):

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from made_states import rollout, until
 
+from tui_eval.installing import extra_command
 from tui_eval.parsers.parser import Parser
 from tui_eval.rubrics import math_rubric
 from tui_eval.rubrics.comparer import Comparers
@@ -147,4 +148,4 @@ async def test_a_missing_package_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "math_verify", None)
     state = rollout()
     await MathRubric().score_rollout(state)
-    assert "pip install 'tui-eval[math]'" in str(state["error"])
+    assert extra_command("math") in str(state["error"])

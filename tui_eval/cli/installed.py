@@ -10,7 +10,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
 
 from tui_eval.engine.interpreters.interpreter import (
     InterpreterInfo,
@@ -68,7 +71,7 @@ class Installed(msgspec.Struct, frozen=True):
             return install_command([requirement])
         if requirement.startswith("tui-eval["):
             requirement = packages_of(requirement.removeprefix("tui-eval[").rstrip("]"))
-        return install_command_for(self.path, [requirement])
+        return install_command_for(self.path, [requirement], has_pip=self.found.has_pip)
 
     def object(self) -> dict[str, Any]:
         """The interpreter as plain JSON data."""
@@ -99,3 +102,28 @@ def installed_in(named: str | None, where: str, needed: Iterable[str]) -> Instal
     if faults := contradictions(found, path, where):
         raise RefusedError(faults)
     return Installed(path, found)
+
+
+def contradicted(wanted: Requirement) -> SpecifierSet | None:
+    """The versions of a package that tui-eval itself needs, where none of them is wanted."""
+    try:
+        listed = importlib.metadata.requires("tui-eval") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    for ours in map(Requirement, listed):
+        is_same = canonicalize_name(ours.name) == canonicalize_name(wanted.name)
+        applies = ours.marker is None or ours.marker.evaluate({"extra": ""})
+        if is_same and applies and not _overlap(ours.specifier & wanted.specifier):
+            return ours.specifier
+    return None
+
+
+def _overlap(both: SpecifierSet) -> bool:
+    """Whether a version may be in all of several specifiers: a bound, or one just past it."""
+    try:
+        bounds = {Version(one.version.removesuffix(".*")).release for one in both}
+    except InvalidVersion:  # `===` takes any text
+        return True
+    past = {(*one[:-1], one[-1] + 1) for one in bounds} | {(*one, 0, 1) for one in bounds}
+    tried = (".".join(map(str, one)) for one in {(0,), *bounds, *past})
+    return any(both.contains(one, prereleases=True) for one in tried)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
-import tomllib
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator
@@ -14,32 +14,17 @@ from typing import Any, NamedTuple
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from tui_eval.cli.installed import Installed
+from tui_eval.cli.installed import Installed, contradicted
+from tui_eval.config.environment_defaults import own_folder
 from tui_eval.engine.setup.hub_faults import LOG_IN
+from tui_eval.environments.dependencies import dependencies_of, package_of, project_file
 from tui_eval.environments.finding import FoundEnvironment
 from tui_eval.environments.needs import Need
 from tui_eval.errors import Fault
+from tui_eval.installing import own_venv
 from tui_eval.own_folders import home_folder
 
 WITHIN_S = 5.0
-_CALLED = {
-    "Crypto": "pycryptodome",
-    "PIL": "pillow",
-    "attr": "attrs",
-    "bs4": "beautifulsoup4",
-    "cv2": "opencv-python",
-    "dateutil": "python-dateutil",
-    "docx": "python-docx",
-    "dotenv": "python-dotenv",
-    "faiss": "faiss-cpu",
-    "fitz": "pymupdf",
-    "git": "gitpython",
-    "serial": "pyserial",
-    "skimage": "scikit-image",
-    "sklearn": "scikit-learn",
-    "yaml": "pyyaml",
-}
-"""Packages of modules that have another name."""
 _OURS = ("tui-eval", "verifiers")
 
 
@@ -79,7 +64,7 @@ def check_needs(
         installed: Packages where the environment runs; those of this process, if left out.
     """
     installed = installed or Installed()
-    project = _project_of(found)
+    project = project_file(found)
     wanted = [] if project is None else list(_dependencies(project, installed))
     by_name = {str(canonicalize_name(one.name)): str(one) for one, _ in wanted}
     checked = [
@@ -87,38 +72,28 @@ def check_needs(
         for need in needs
     ]
     said = {one.how for one in checked if one.how}
-    unmet = _unmet(wanted, project, installed)
+    unmet = _unmet(wanted, project, found, installed)
     return checked + [one for one in unmet if one.how not in said]
-
-
-def _project_of(found: FoundEnvironment) -> Path | None:
-    if found.origin != "local" or found.path is None:
-        return None
-    above = list(found.path.parents)[:3]
-    return next(
-        (one / "pyproject.toml" for one in above if (one / "pyproject.toml").is_file()), None
-    )
 
 
 def _dependencies(project: Path, installed: Installed) -> Iterator[tuple[Requirement, int]]:
     """Dependencies of a project that apply here, with their lines."""
-    try:
-        text = project.read_text("utf-8-sig")
-        listed = tomllib.loads(text).get("project", {}).get("dependencies", [])
-    except (OSError, ValueError, AttributeError):
-        return
-    lines = text.splitlines()
-    for one in listed if isinstance(listed, list) else ():
-        try:
-            wanted = Requirement(str(one))
-        except InvalidRequirement:
-            continue
-        if wanted.marker is None or wanted.marker.evaluate(installed.markers):
-            yield wanted, next((n for n, line in enumerate(lines, 1) if str(one) in line), 1)
+    with contextlib.suppress(OSError, ValueError):
+        lines = project.read_text("utf-8-sig").splitlines()
+        for one in dependencies_of(project):
+            try:
+                wanted = Requirement(one)
+            except InvalidRequirement:
+                continue
+            if wanted.marker is None or wanted.marker.evaluate(installed.markers):
+                yield wanted, next((n for n, line in enumerate(lines, 1) if one in line), 1)
 
 
 def _unmet(
-    wanted: Iterable[tuple[Requirement, int]], project: Path | None, installed: Installed
+    wanted: Iterable[tuple[Requirement, int]],
+    project: Path | None,
+    found: FoundEnvironment,
+    installed: Installed,
 ) -> Iterator[Checked]:
     for one, line in wanted:
         if canonicalize_name(one.name) in _OURS:
@@ -130,13 +105,17 @@ def _unmet(
             continue
         fits = one.specifier.contains(there, prereleases=True)
         why = "" if fits else f"{there} is installed, and it requires {one.specifier}"
+        if why and installed.found is None and (ours := contradicted(one)) is not None:
+            why += f", while tui-eval needs {ours}"
+            command = own_venv(str(own_folder(found)), [str(one)])
+            how = f"Give it an interpreter of its own: {command}"
         yield Checked("dependency", one.name, place, why, "" if fits else how)
 
 
 def _package(need: Need, wanted: dict[str, str], installed: Installed) -> Checked:
     if installed.has(need.name):
         return Checked(*need[:3])
-    name = need.install or _CALLED.get(need.name, need.name.replace("_", "-"))
+    name = need.install or package_of(need.name)
     name = wanted.get(canonicalize_name(name), name)
     return Checked(*need[:3], "it is not installed", f"Install it: {installed.install(name)}")
 

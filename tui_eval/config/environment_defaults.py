@@ -65,6 +65,13 @@ def _beside(found: FoundEnvironment, pyproject: Path | None) -> Settings:
     return {}
 
 
+def own_folder(found: FoundEnvironment) -> Path:
+    """The folder of the virtual environment that would be an environment's own, from here."""
+    assert found.path is not None, "a project was found around it"
+    pyproject = pyproject_of(found)
+    return _shown((found.path if pyproject is None else pyproject).parent / VENV)
+
+
 def _python(file: TomlFile) -> tuple[Settings, list[Fault]]:
     """The interpreter that the project of an environment names; its path is from there."""
     table, faults = _table(file, OWN[:2])

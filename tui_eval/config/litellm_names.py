@@ -11,6 +11,7 @@ from tui_eval.config.endpoints import EMBEDDED, read_registry, registry_path
 from tui_eval.config.local_servers import find_servers
 from tui_eval.config.providers import PROVIDER_TABLE, Provider
 from tui_eval.errors import Fault, nearest
+from tui_eval.installing import extra_command
 
 if TYPE_CHECKING:
     from tui_eval.config.plan import Request
@@ -107,7 +108,7 @@ def _known_to_litellm(model: str) -> tuple[Provider, str] | Fault:
     try:
         import litellm
     except ImportError:
-        hint = f"Known are {', '.join(PROVIDERS)}; others with pip install 'tui-eval[litellm]'"
+        hint = f"Known are {', '.join(PROVIDERS)}; others with {extra_command('litellm')}"
         return Fault("--model", unknown, hint)
     litellm.suppress_debug_info = True
     prefix = model.partition("/")[0]

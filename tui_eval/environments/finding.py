@@ -20,6 +20,7 @@ import msgspec
 
 from tui_eval.environments.importing import local_roots
 from tui_eval.errors import Fault, RefusedError, nearest
+from tui_eval.installing import install_command
 
 Origin: TypeAlias = Literal["local", "bundled", "installed", "entry point"]
 
@@ -107,7 +108,8 @@ def _how_to_install(env_id: str, name: str) -> str:
     """Commands that install an environment that others publish: from the hub, or as a package."""
     package = name.replace("_", "-")
     on_hub = env_id if "/" in env_id else f"OWNER/{package}"
-    return f"One of others is installed: prime env install {on_hub}, or pip install {package}"
+    install = install_command([package])
+    return f"One of others is installed: prime env install {on_hub}, or {install}"
 
 
 def known_environments(environments_dir: Path = Path("environments")) -> list[str]:

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from tui_eval.environments.author_errors import describe
+from tui_eval.environments.dependencies import requirement_of
 from tui_eval.environments.environment import Environment
 from tui_eval.environments.finding import (
     FoundEnvironment,
@@ -164,7 +165,7 @@ def _import(found: FoundEnvironment, where: str) -> ModuleType:
         hint = ""
         if isinstance(error, ModuleNotFoundError) and error.name:
             package = error.name.partition(".")[0]
-            hint = f"Install what it needs: {install_command([package])}"
+            hint = f"Install what it needs: {install_command([requirement_of(package, found)])}"
             if package == "verifiers":
                 hint = _ALIAS_HINT
             elif found.path is not None and (reported := framework_of(found.path)):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.saved_values import whole_text
+from tui_eval.installing import extra_command
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 from tui_eval.runs.opening import finished_on_disk, run_started
@@ -57,7 +58,7 @@ def push_run(run: RunDir, name: str | None = None, *, private: bool = False) -> 
     try:
         import datasets
     except ImportError:
-        hint = "Install it: pip install 'tui-eval[hub]'"
+        hint = f"Install it: {extra_command('hub')}"
         raise RefusedError([Fault("hub", "the package datasets is missing", hint)]) from None
     try:
         datasets.Dataset(arrow_table(rows)).push_to_hub(name, private=private or None)

@@ -358,7 +358,7 @@ def test_any_result_becomes_content(result, content):
 
 def test_without_the_package_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "mcp", None)
-    with pytest.raises(ImportError, match=r"pip install 'tui-eval\[mcp\]'"):
+    with pytest.raises(ImportError, match=r"pip install .*'tui-eval\[mcp\]'"):
         vf.MCPEnv([stdio()], dataset=[{"question": "q"}])
 
 

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import click
 
 from tui_eval.errors import Fault
+from tui_eval.installing import extra_command
 
 PORT = 8899
 WITH_SCREEN = ("home", "new", "open", "run", "demo", "compare", "agent")
@@ -50,7 +51,7 @@ def command(
 
     faults: list[Fault] = []
     if importlib.util.find_spec("textual_serve") is None:
-        hint = "Install it: pip install 'tui-eval[serve]'"
+        hint = f"Install it: {extra_command('serve')}"
         faults.append(Fault("tui-eval serve", "it needs the package textual-serve", hint))
     secret = _token(token, no_token, faults)
     _check_url(public_url, faults)

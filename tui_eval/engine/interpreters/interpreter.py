@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -120,12 +121,17 @@ async def inspect_interpreter(path: str, modules: Sequence[str], where: str) -> 
 
 
 def _newer(path: str, oldest: str) -> str:
-    """The command that makes a virtual environment of a later version."""
+    """The command that makes a virtual environment of a later version, in place of no other."""
     folder = Path(path).parent.parent
     made = folder if (folder / "pyvenv.cfg").exists() else Path(".venv")
-    if shutil.which("uv"):
-        return f"Make another: uv venv --clear --python {oldest} {made}"
-    return f"Make another: python{oldest} -m venv --clear {made}"
+    if made.exists():
+        made = made.with_name(f"{made.name}-{oldest}")
+    words = (
+        ["uv", "venv", "--python", oldest]
+        if shutil.which("uv")
+        else [f"python{oldest}", "-m", "venv"]
+    )
+    return f"Make another and name it: {shlex.join([*words, str(made)])}"
 
 
 async def _probe(path: str, modules: Sequence[str]) -> tuple[bytes, str]:

@@ -112,7 +112,7 @@ async def _installed(path: str, info: InterpreterInfo, lacks: Sequence[str], whe
         mark_used(folder)
         return site
     await asyncio.to_thread(clean, folder.parent)
-    hint = f"With a network: {install_command_for(path, lacks)}"
+    hint = f"With a network: {install_command_for(path, lacks, has_pip=info.has_pip)}"
     what = f"{path} lacks {', '.join(lacks)}"
     try:
         with new_folder(folder.parent) as new:
@@ -234,7 +234,8 @@ def contradictions(info: InterpreterInfo, path: str, where: str) -> list[Fault]:
         version = _version(info, one.name)
         if version is not None and not one.specifier.contains(version, prereleases=True):
             what = f"{path} has {one.name} {version}, and a worker needs {text}"
-            faults.append(Fault(where, what, f"Install it: {install_command_for(path, [text])}"))
+            install = install_command_for(path, [text], has_pip=info.has_pip)
+            faults.append(Fault(where, what, f"Install it: {install}"))
     return faults
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from tui_eval.config.plan import RunPlan
 from tui_eval.config.settings import place_of
 from tui_eval.errors import Fault, Notice, warning
+from tui_eval.installing import extra_command
 
 FLAG = "--save-to-hf-hub"
 WITHIN_S = 5.0
@@ -32,7 +33,7 @@ def hub_faults(plans: Iterable[RunPlan], notices: list[Notice]) -> list[Fault]:
     where = place_of(pushed[0].sources, "save_to_hf_hub", FLAG)
     for name in ("datasets", "huggingface_hub"):
         if importlib.util.find_spec(name) is None:
-            hint = "Install it: pip install 'tui-eval[hub]'"
+            hint = f"Install it: {extra_command('hub')}"
             return [Fault(where, f"the package {name} is missing", hint)]
     from huggingface_hub import constants, get_token
 

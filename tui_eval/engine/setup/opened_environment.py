@@ -105,7 +105,8 @@ def _not_started(worker: Worker, interpreter: Interpreter, settings: Environment
     from tui_eval.engine.interpreters.missing_packages import modules
 
     what = f"no worker starts in {interpreter.path}: {worker.last_line or 'it ends at once'}"
-    install = install_command_for(interpreter.path, modules())
+    has_pip = interpreter.info.has_pip
+    install = install_command_for(interpreter.path, modules(), has_pip=has_pip)
     return Fault(_named_at(settings), what, f"Install again what it needs: {install}")
 
 

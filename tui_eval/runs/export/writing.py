@@ -12,6 +12,7 @@ from typing import BinaryIO, TypeAlias
 import msgspec
 
 from tui_eval.errors import Fault, RefusedError, UnwritableError
+from tui_eval.installing import extra_command
 from tui_eval.runs.export.source import ExportSource
 from tui_eval.runs.file_writing import cut_name, is_replaceable, new_file
 from tui_eval.runs.layout import SUFFIXES as SUFFIXES_OF_RUNS
@@ -113,7 +114,7 @@ def writer_of(kind: str) -> Writer:
     try:
         importlib.import_module("pyarrow" if kind == "parquet" else "json")
     except ImportError:
-        hint = f"Install it: pip install 'tui-eval[{kind}]'"
+        hint = f"Install it: {extra_command(kind)}"
         raise RefusedError([Fault(kind, "the package pyarrow is missing", hint)]) from None
     name = kind if kind in ("html", "markdown") else "rows"
     module = importlib.import_module(f"tui_eval.runs.export.{name}")
