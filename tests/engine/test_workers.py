@@ -6,7 +6,6 @@ environment that does it.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
@@ -16,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from program import PATIENCE_S, Program, Run, chat_answer, wait_until
-from run_here import open_in_worker, run_here
+from program import Program, Run, chat_answer, wait_until
+from run_here import run_here
 from servers import FaultServer, Reply
 from tiers import first_always
 
@@ -260,23 +259,6 @@ def test_an_environment_that_ends_its_process_at_its_load_is_named(
     assert done.code == 1
     assert f"environment talk ended its worker while it was loaded: {how}" in done.err
     assert talk.runs() == []
-
-
-async def test_a_load_that_takes_long_is_reported_with_its_place(
-    talk: Program, fault_server: FaultServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tui_eval.engine.transport.worker.SLOW_LOAD_S", 2.0)
-    reported: asyncio.Queue[str] = asyncio.Queue()
-    args = request(fault_server, what="hold", where="load")
-    opening = asyncio.create_task(open_in_worker(talk, args, reported.put_nowait))
-    try:
-        said = await asyncio.wait_for(reported.get(), PATIENCE_S)
-    finally:
-        opening.cancel()
-        await asyncio.wait([opening])
-    assert re.fullmatch(
-        r"A worker has been loading talk for 2 s \(environments/talk.py:\d+ in hold\)", said
-    )
 
 
 def test_its_worker_alone_loads_an_environment_and_once(
