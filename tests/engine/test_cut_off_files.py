@@ -121,7 +121,9 @@ def test_of_a_journal_of_another_version_nothing_is_taken_and_it_is_kept(
     journal.write_bytes(newer)
     looked = program.run("run", "--resume", str(interrupted.path), "--dry-run")
     assert looked.code == 0, looked
-    assert "journal.jsonl is of version 2, and this tui-eval reads 1" in looked.err
+    report = program.run("report", str(interrupted.path))
+    for said in (looked.err, report.err):
+        assert "journal.jsonl is of version 2, and this tui-eval reads 1" in said
     assert journal.read_bytes() == newer
     requests_before = len(fault_server.requests)
     fault_server.script(CHAT, [GOOD])

@@ -134,6 +134,14 @@ def read_journal(run: RunDir) -> InFlight:
     return found if found.version == VERSION else InFlight(version=found.version)
 
 
+def other_version(found: InFlight) -> str:
+    """A sentence on a journal of another version; empty where it is of this one."""
+    if found.version == VERSION:
+        return ""
+    which = f"journal.jsonl is of version {found.version!r}, and this tui-eval reads {VERSION}"
+    return f"{which}: what was in flight begins again"
+
+
 def _read(run: RunDir) -> InFlight:
     found = InFlight()
     if run.journal.exists():
@@ -179,13 +187,13 @@ def tokens_of_trajectory(answers: Iterable[Mapping[str, Any]]) -> Tokens:
     return tokens
 
 
-def tokens_in_flight(run: RunDir, places: RowPlaces, *, has_own: bool) -> dict[int, Tokens]:
+def tokens_in_flight(journal: InFlight, places: RowPlaces, *, has_own: bool) -> dict[int, Tokens]:
     """The tokens that the row of each rollout in the journal will have, by its place in the run.
 
     Args:
         has_own: Whether a rollout's place is the one in its record, as where groups are uneven.
     """
-    journal, found = read_journal(run), dict[int, Tokens]()
+    found: dict[int, Tokens] = {}
     for row in sorted(journal.generated.keys() | journal.answers.keys()):
         generated, answers = journal.generated.get(row), journal.answers.get(row, [])
         tokens = tokens_of_trajectory(answers)

@@ -25,7 +25,7 @@ from tui_eval.runs.file_stamps import Settling, Stamp, stamp_of
 from tui_eval.runs.formats import osmosis
 from tui_eval.runs.formats.recognising import Format
 from tui_eval.runs.formats.rows import reward_fault, row_event
-from tui_eval.runs.journal_records import tokens_in_flight
+from tui_eval.runs.journal_records import InFlight, other_version, read_journal, tokens_in_flight
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 from tui_eval.runs.outcome import saved_outcome
@@ -153,6 +153,7 @@ class Replay:
         self._positions = RowPositions(shape, fixed=self._trusted)
         self._sums = RowSums(recorded_means(read_metadata(self.run)))
         self._noticed: set[str] = set()
+        self._journal = InFlight()
         self._started = started_event(self.run, self.format, self._info, shape)
         self._started.reading = self._reading
         self._started.total_known = self._trusted or requested_shape(self._info)[1] == shape[1]
@@ -270,7 +271,8 @@ class Replay:
         )
         end.missing_columns = missing_columns(self._info)
         end.contradictions = reported = self._contradictions()
-        new = [text for text in reported if text not in self._noticed]
+        found = [*reported, *filter(None, [other_version(self._journal)])]
+        new = [text for text in found if text not in self._noticed]
         self._noticed.update(new)
         return [*again, *(Noticed(0, time.time(), "warning", text) for text in new), end]
 
@@ -303,7 +305,8 @@ class Replay:
         if self._exact or not self._is_held():  # metadata.json lacks the last second
             has_own = bool(self._info.get("uneven_groups"))
             with contextlib.suppress(OSError):
-                for row, tokens in tokens_in_flight(self.run, places, has_own=has_own).items():
+                self._journal = read_journal(self.run)
+                for row, tokens in tokens_in_flight(self._journal, places, has_own=has_own).items():
                     lost[row] = most(lost.get(row, ()), tokens)
         if lost == self._started.lost:
             return []

@@ -11,7 +11,7 @@ import msgspec
 
 from tui_eval.config.settings import place_of
 from tui_eval.engine.interpreters.interpreter import Interpreter
-from tui_eval.engine.transport.worker import Worker, ended_at_load
+from tui_eval.engine.transport.worker import Worker, ended_at_load, loaded
 from tui_eval.errors import Fault, Notice, RefusedError, WorkerEndedError
 from tui_eval.installing import install_command_for
 from tui_eval.worker.describing.info import EnvironmentInfo, EnvironmentSettings
@@ -172,7 +172,7 @@ async def open_environment(
         raise WorkerEndedError(f"no worker could be started: {error}") from error
     worker.open(settings)
     try:
-        described = await worker.started(worker.described, settings.env_id, slow)
+        described = await loaded(worker, worker.described, settings.env_id, slow)
         if described is None and not worker.has_started and interpreter is not None:
             await worker.lost
             return OpenedEnvironment(None, [_not_started(worker, interpreter, settings)], [], None)

@@ -12,7 +12,7 @@ from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.errors import Fault, Notice, warning
 from tui_eval.events import RolloutFinished
 from tui_eval.runs.journal_records import (
-    VERSION,
+    other_version,
     read_journal,
     tokens_in_journal,
     tokens_of_answer,
@@ -109,8 +109,8 @@ def _restore_in_flight(
         positions: The place of each example, by its id.
     """
     found = read_journal(prepared.run)
-    if found.version != VERSION:
-        prepared.notices.append(_put_aside_whole(prepared.run.journal, found.version))
+    if text := other_version(found):
+        prepared.notices.append(_put_aside_whole(prepared.run.journal, text))
     if found.unreadable:
         lines = [line if line.endswith(b"\n") else line + b"\n" for _, line in found.unreadable]
         put_aside(prepared.run.superseded, lines, sum(map(len, lines)))
@@ -135,23 +135,18 @@ def _restore_in_flight(
         prepared.notices.append(_saved(prepared.answers.values()))
 
 
-def _put_aside_whole(journal: Path, version: object) -> Notice:
+def _put_aside_whole(journal: Path, text: str) -> Notice:
     """Keeps a journal of another version as it is, beside the one that is begun."""
     aside = journal.with_name(f"{journal.name}.of-another-version")
     journal.replace(aside)
-    return warning(f"{_other_version(version)}; it is {aside.name} now")
-
-
-def _other_version(version: object) -> str:
-    which = f"journal.jsonl is of version {version!r}, and this tui-eval reads {VERSION}"
-    return f"{which}: what was in flight begins again"
+    return warning(f"{text}; it is {aside.name} now")
 
 
 def journal_notices(run: RunDir, *, replayable: bool) -> list[Notice]:
     """What a resume will say of a run's journal, for who only looks."""
     found = read_journal(run)
-    if found.version != VERSION:
-        return [warning(_other_version(found.version))]
+    if text := other_version(found):
+        return [warning(text)]
     kept = [
         answers
         for row, answers in found.answers.items()

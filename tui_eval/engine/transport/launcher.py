@@ -60,6 +60,7 @@ class EngineProcess:
         socket_path, log = folder / f"{name}.sock", folder / f"{name}.log"
         sock = bind_socket(str(socket_path))
         try:
+            log.touch(mode=0o600)
             with open(log, "w+b") as out, tempfile.TemporaryFile(dir=folder) as requested:
                 requested.write(json.dumps(request).encode())
                 requested.seek(0)

@@ -242,21 +242,6 @@ class Worker:
         await asyncio.sleep(ANSWERS_WITHIN_S)
         return "" if self.lost.done() else self._signs.stack()
 
-    async def started(
-        self, start: asyncio.Future[Start], env_id: str, slow: Callable[[str], None]
-    ) -> Start:
-        """The result of `described` or `ready`.
-
-        Args:
-            slow: Gets a sentence, once, where loading the environment takes long.
-        """
-        done, _ = await asyncio.wait([start], timeout=SLOW_LOAD_S)
-        if not done:
-            place = place_of(await self.stack(), env_id) if self.has_started else ""
-            at = f" ({place})" if place else ""
-            slow(f"A worker has been loading {env_id} for {SLOW_LOAD_S:g} s{at}")
-        return await start
-
     def leave(self) -> None:
         """Requests that it tears its environment down and ends."""
         self.is_leaving = True
@@ -282,6 +267,22 @@ class Worker:
         """The call that it made last; nobody's where it does not have that rollout any more."""
         call = self._last_called if self.lost.done() else self._signs.last_called()
         return call if call.row in self.rows else replace(call, row=NOBODY)
+
+
+async def loaded(
+    worker: Worker, start: asyncio.Future[Start], env_id: str, slow: Callable[[str], None]
+) -> Start:
+    """The result of `described` or `ready` of a worker.
+
+    Args:
+        slow: Gets a sentence, once, where loading the environment takes long.
+    """
+    done, _ = await asyncio.wait([start], timeout=SLOW_LOAD_S)
+    if not done:
+        place = place_of(await worker.stack(), env_id) if worker.has_started else ""
+        at = f" ({place})" if place else ""
+        slow(f"A worker has been loading {env_id} for {SLOW_LOAD_S:g} s{at}")
+    return await start
 
 
 async def ended_at_load(worker: Worker, env_id: str) -> WorkerEndedError:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from msgspec.structs import replace
 
 from tui_eval.engine.setup.prepare import key_of
-from tui_eval.engine.transport.worker import Received, Worker, ended_at_load
+from tui_eval.engine.transport.worker import Received, Worker, ended_at_load, loaded
 from tui_eval.engine.workers.engine_parts import EngineParts
 from tui_eval.errors import Fault, RefusedError, WorkerEndedError
 from tui_eval.types import ClientConfig
@@ -97,7 +97,7 @@ class Pool:
         worker.send(self._setup)
         for message in self._latest.values():
             worker.send(message)
-        faults = await worker.started(worker.ready, self._env_id, self._slow)
+        faults = await loaded(worker, worker.ready, self._env_id, self._slow)
         if faults:
             worker.is_leaving = True
             worker.kill()

@@ -84,7 +84,7 @@ class WorkerRollouts:
         """
         most = self._plan.worker_count
         await self.pool.open(self._first_count(most, first), first)
-        if faults := memory_faults(self._plan, [one.pid for one in self.pool.workers]):
+        if faults := memory_faults(self._plan, (one.pid for one in self.pool.workers)):
             raise RefusedError(faults)
         reports = self._parts.warn, lambda: self._parts.hub.publish(self._workers_seen())
         names = self._assigned.leases.get, self._name
