@@ -10,9 +10,11 @@ from program import PATIENCE_S, Program
 from run_here import open_in_worker
 
 CODE = """
+import time
+
+
 def hold():
-    while True:
-        pass
+    time.sleep(600)
 
 
 def load_environment():
