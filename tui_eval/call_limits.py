@@ -9,6 +9,7 @@ which others hold the loop does not count either.
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator
@@ -17,7 +18,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Self
 
 from tui_eval.deadline import BEATS_EVERY_S, STALL_S, Deadline, pulse_of
-from tui_eval.errors import CallTimeoutError, must_propagate
+from tui_eval.errors import CallTimeoutError, is_ours, must_propagate
 
 if TYPE_CHECKING:
     from tui_eval.observer import Observer
@@ -158,10 +159,17 @@ async def limited(observer: Observer, what: str, error_class: str, call: Callabl
 def noted(observer: Observer, result: Awaitable[Any]) -> Awaitable[Any]:
     """The same result; the loop is noted to be in the rollout's code whenever it comes back to it.
 
-    Others have run meanwhile: where the code holds or ends the process then, it is not theirs.
+    Others have run meanwhile: where the code holds or ends the process then, it is not theirs. Our
+    own code does neither, and is awaited as it is.
     """
-    work = result if isinstance(result, Coroutine) else _awaited(lambda: result)
-    return in_steps(work, observer.code_begins)
+    if not isinstance(result, types.CoroutineType):
+        return in_steps(_awaited(lambda: result), observer.code_begins)
+    if _is_ours(result.cr_code.co_filename):
+        return result
+    return in_steps(result, observer.code_begins)
+
+
+_is_ours = functools.cache(is_ours)
 
 
 async def _within(limit: CallLimit, call: Callable[[], Any]) -> Any:

@@ -34,10 +34,8 @@ async def generate(
     """Runs a model through one example; the state has an error where the environment raised."""
     begun = clock.now()
     try:
-        rollout: Any = env.rollout(values, client, model, sampling_args)
-        if not type(env).rollout.__module__.startswith("tui_eval."):
-            rollout = noted(CURRENT.get(), rollout)
-        given: Any = await rollout
+        rollout = env.rollout(values, client, model, sampling_args)
+        given: Any = await noted(CURRENT.get(), rollout)
         if isinstance(given, State):
             return given
         error: BaseException = TypeError(f"rollout returned a {type(given).__name__}, no State")

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar, overload
 
 import msgspec
 
+from tui_eval.call_limits import noted
 from tui_eval.state import State
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -42,7 +43,7 @@ async def record(
         return result
     made: Any = function()
     if inspect.isawaitable(made):
-        made = await made
+        made = await noted(state.observer, made)
     if kept is not None:
         try:
             made = msgspec.json.decode(msgspec.json.encode(made))

@@ -9,10 +9,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from tui_eval.call_limits import noted
 from tui_eval.environments.tool_calls import Use, call_in_turn
 from tui_eval.environments.tool_env import ToolEnv
 from tui_eval.errors import nearest
 from tui_eval.messages import Messages
+from tui_eval.observer import CURRENT
 from tui_eval.state import State
 from tui_eval.tools.parameters import hidden_names, parameter_names, tool_name
 from tui_eval.tools.schema import tool_from_function
@@ -112,7 +114,7 @@ class StatefulToolEnv(ToolEnv):
             update = partial(self.update_tool_args, name, sent, messages, state, **kwargs)
             updated = await call_in_turn(plain, update)
         if inspect.isawaitable(updated):
-            updated = await updated
+            updated = await noted(CURRENT.get(), updated)
         if not isinstance(updated, dict):
             kind = type(updated).__name__
             raise TypeError(f"update_tool_args returned a {kind} for tool {name!r}, not a dict")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tui_eval.call_limits import limited
+from tui_eval.call_limits import limited, noted
 from tui_eval.environments import recording
 from tui_eval.environments.author_errors import message_of
 from tui_eval.environments.decorators import stop
@@ -36,6 +36,7 @@ from tui_eval.errors import (
 )
 from tui_eval.events import Stage
 from tui_eval.messages import Messages, ToolCall, ToolMessage
+from tui_eval.observer import CURRENT
 from tui_eval.open_files import is_out_of_files
 from tui_eval.output import CALL
 from tui_eval.plain_calls.threads import TooManyLeftBehindError
@@ -168,7 +169,7 @@ class ToolEnv(MultiTurnEnv):
         else:
             result = await call_in_turn(plain, functools.partial(call_by_name, tool, tool_args))
         if inspect.isawaitable(result):
-            result = await result
+            result = await noted(CURRENT.get(), result)
         return ToolMessage(tool_call_id=tool_call_id, content=to_content(result))
 
     def _no_such_tool(self, name: str) -> str:

@@ -14,9 +14,9 @@ from typing import Any, TypeAlias, get_origin
 
 import msgspec
 
-from tui_eval.call_limits import limited
+from tui_eval.call_limits import limited, noted
 from tui_eval.errors import CallTimeoutError, ErrorChain, is_ours, must_propagate
-from tui_eval.observer import Observer
+from tui_eval.observer import CURRENT, Observer
 from tui_eval.output import Output
 from tui_eval.plain_calls.functions import PlainFunction, attempt_in_call
 from tui_eval.stats.rewards import GREATEST, is_number
@@ -161,7 +161,9 @@ async def call(function: RewardFunction, values: Values, limit_s: float) -> Any:
             if outcome.error is not None:
                 return failure(outcome.error)
             result = outcome.value
-        return await _finish(result, limit_s) if inspect.isawaitable(result) else result
+        if not inspect.isawaitable(result):
+            return result
+        return await _finish(noted(CURRENT.get(), result), limit_s)
     except BaseException as error:
         if must_propagate(error):
             raise
