@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 from tui_eval.call_limits import limited, noted
 from tui_eval.environments.decorators import marked_methods
 from tui_eval.errors import ErrorChain, is_ours, must_propagate
-from tui_eval.observer import SILENT
+from tui_eval.observer import CURRENT, SILENT
 from tui_eval.plain_calls.functions import PlainFunctions, call_plain
 from tui_eval.state import State
 
@@ -79,7 +79,7 @@ class Ending:
         @functools.wraps(method)
         async def call(state: State) -> Any:
             result = await call_plain(plain, functools.partial(method, state))
-            return await result if inspect.isawaitable(result) else result
+            return await noted(CURRENT.get(), result) if inspect.isawaitable(result) else result
 
         return call
 

@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, final
 
-from tui_eval.call_limits import limited
+from tui_eval.call_limits import limited, noted
 from tui_eval.environments.decorators import stop
 from tui_eval.environments.ending import record_error
 from tui_eval.environments.environment import Environment
@@ -126,7 +126,7 @@ class MultiTurnEnv(Environment):
             return prompt
         last = state["trajectory"][-1]
         conversation = [*last["prompt"], *last["completion"]]
-        said = await self.env_response(conversation, state)
+        said = await noted(state.observer, self.env_response(conversation, state))
         if said is None:
             if state.get("final_env_response") is None:
                 raise TypeError("env_response returned None; return messages, or [] for none")
