@@ -138,7 +138,11 @@ def script_output(package: Package, script: str, given: Any, folder: Path) -> An
         [package.installed() / "python", Path(__file__).with_name(script)],
         input=json.dumps(given),
         cwd=folder,
-        env={**ENVIRON, "PYTHONHASHSEED": "0"},  # some draw from sets
+        env={
+            **ENVIRON,
+            "PYTHONHASHSEED": "0",  # some draw from sets
+            "TUI_EVAL_STATE_DIR": os.environ["TUI_EVAL_STATE_DIR"],
+        },
         capture_output=True,
         text=True,
         timeout=_SCRIPT_S,
