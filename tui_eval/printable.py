@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from tui_eval import cuts
+
 # C0 but tab and newline, DEL, C1, zero-width and bidirectional controls, line and paragraph
 # separators, lone surrogates, the code points that are no characters, and skin tones: terminals
 # disagree on the cells of a sign with one.
@@ -103,8 +105,8 @@ def harmless(text: str) -> str:
 
 def one_line(text: str, width: int) -> str:
     """The text on one line, at most `width` characters long, cut with an ellipsis."""
-    text = printable(text[: width * 4 + 64]).replace("\n", " ").strip()
-    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+    text = printable(cuts.head(text, width * 4 + 64)).replace("\n", " ").strip()
+    return text if len(text) <= width else cuts.head(text, max(width - 1, 0)) + "…"
 
 
 def left_to_right(line: str) -> str:

@@ -6,6 +6,7 @@ import json
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from tui_eval import cuts
 from tui_eval.clients.causes import cause_of
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def server_message(body: Any) -> str:
     text = "" if body is None else str(body).strip()
     if text.startswith(("data:", "event:")):
         return server_message(_first_event(text))
-    return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + "…"
+    return text if len(text) <= _LONGEST_MESSAGE else cuts.head(text, _LONGEST_MESSAGE) + "…"
 
 
 def _first_event(text: str) -> Any:
@@ -110,7 +111,8 @@ def _first_event(text: str) -> Any:
 def what_came_instead(answer: Any, wanted: str) -> str | None:
     """The message of an answer that is an error; None where it has none."""
     if isinstance(answer, str | bytes):
-        return f"the answer is text, not a {wanted}: {answer[:200]!r}"
+        text = answer if isinstance(answer, str) else answer.decode(errors="replace")
+        return f"the answer is text, not a {wanted}: {cuts.head(text, 200)!r}"
     error = getattr(answer, "error", None)
     return error_in_answer(error) if error else None
 

@@ -59,7 +59,7 @@ async def run_in_process(env: Environment, request: GenerateRequest) -> Generate
 async def _work(
     prepared: Prepared, request: GenerateRequest, replicas: Replicas
 ) -> GenerateOutputs:
-    redact = Redactor([*replicas.keys, *secret_texts(prepared.plan.env_args),
+    redact = Redactor.of_process([*replicas.keys, *secret_texts(prepared.plan.env_args),
                        *secret_texts(prepared.plan.sampling_args)])  # fmt: skip
     try:
         progress = Progress(prepared, request)

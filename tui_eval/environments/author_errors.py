@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from pathlib import Path
 
+from tui_eval import cuts
 from tui_eval.fold.error_place import is_peoples
 
 LONGEST_MESSAGE = 2000
@@ -20,9 +21,9 @@ def describe(error: BaseException, folder: Path | None = None) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         return f"{type(error).__name__}: {error.msg} ({error.filename}:{error.lineno})"
     message = message_of(error)
-    left_out = len(message) - LONGEST_MESSAGE
-    if left_out > 0:
-        message = f"{message[:LONGEST_MESSAGE]}... {left_out:,} more characters"
+    kept = cuts.head(message, LONGEST_MESSAGE)
+    if left_out := len(message) - len(kept):
+        message = f"{kept}... {left_out:,} more characters"
     text = f"{type(error).__name__}: {message}".rstrip(": ")
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if _is_authors(frame.filename, folder):

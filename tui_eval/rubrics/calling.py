@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, get_origin
 
 import msgspec
 
+from tui_eval import cuts
 from tui_eval.call_limits import limited, noted
 from tui_eval.errors import CallTimeoutError, ErrorChain, is_ours, must_propagate
 from tui_eval.observer import CURRENT, Observer
@@ -287,7 +288,7 @@ def _head(error: BaseException) -> str:
     text = "".join(traceback.format_exception_only(error)).strip()
     if type(error).__module__.startswith("tui_eval."):
         text = text.removeprefix(f"{type(error).__module__}.")
-    return text if len(text) <= _LONGEST_HEAD else f"{text[:_LONGEST_HEAD]}..."
+    return text if len(text) <= _LONGEST_HEAD else f"{cuts.head(text, _LONGEST_HEAD)}..."
 
 
 _OF_A_STATE: dict[str, Callable[[Mapping[str, Any]], Any]] = {
@@ -331,4 +332,4 @@ def short(value: Any) -> str:
         text = repr(value)
     except Exception:  # people's own
         text = "without a repr"
-    return f"{type(value).__name__} {text[:77] + '...' if len(text) > 80 else text}"
+    return f"{type(value).__name__} {cuts.head(text, 77) + '...' if len(text) > 80 else text}"

@@ -114,7 +114,7 @@ def _outcome(verify: Any, answer: str, response: str) -> bool | Exception:
     try:
         gold = verify.parse(_boxed(answer), parsing_timeout=None)
         if not gold:
-            return ValueError(f"There is no mathematics in the correct answer {answer[:80]!r}")
+            return ValueError(f"There is no mathematics in the correct answer {answer!r}")
         given = verify.parse(_boxed(response), parsing_timeout=None)
         return bool(verify.verify(gold, given, timeout_seconds=None))
     except Exception as error:  # of a class that only its own process may know

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from tui_eval import cuts
 from tui_eval.fold.saved_values import whole_text
 
 DEEPEST = 60
@@ -106,4 +107,4 @@ def _short_repr(value: Any) -> str:
         text = repr(value)
     except Exception as error:
         text = f"its repr raised {type(error).__name__}"
-    return whole_text(text[:LONGEST_REPR])
+    return whole_text(cuts.head(text, LONGEST_REPR))

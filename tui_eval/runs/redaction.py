@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from tui_eval import cuts
+
 SHORTEST = 6
 """Shorter values are no secrets: `EMPTY` or `x` would blot out ordinary text."""
 
@@ -31,6 +33,13 @@ class Redactor:
                 found.add(written.encode("utf-8", "surrogateescape"))
                 written = json.dumps(written, ensure_ascii=False)[1:-1]
         self.secrets = sorted(found, key=len, reverse=True)
+
+    @classmethod
+    def of_process(cls, secrets: Iterable[str]) -> Redactor:
+        """One whose secrets no later cut of a text in this process goes through."""
+        redact = cls(secrets)
+        cuts.know(redact.secrets)
+        return redact
 
     def __call__(self, data: bytes) -> bytes:
         """The same bytes without the secrets."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from tui_eval import cuts
 from tui_eval.error_classes import class_of
 from tui_eval.errors import ErrorChain, traceback_text
 from tui_eval.events import Stage
@@ -114,8 +115,9 @@ def error_info(error: BaseException, failed_at: Stage | None = None) -> dict[str
 
 
 def _cut(text: str) -> str:
-    left_out = len(text) - LONGEST_CHAIN
-    return text if left_out <= 0 else f"{text[:LONGEST_CHAIN]}... {left_out:,} more characters"
+    kept = cuts.head(text, LONGEST_CHAIN)
+    left_out = len(text) - len(kept)
+    return f"{kept}... {left_out:,} more characters" if left_out else text
 
 
 def build_row(

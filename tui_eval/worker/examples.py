@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
+from tui_eval import cuts
 from tui_eval.environments.author_errors import describe
 from tui_eval.errors import Fault, RefusedError, nearest
 from tui_eval.messages import to_messages
@@ -163,6 +164,7 @@ def pass_threshold(env: Environment) -> float:
     """
     threshold = getattr(env, "pass_threshold", 0.5)
     if not isinstance(threshold, (int, float)) or not is_number(threshold):
-        what = f"its pass_threshold is {repr(threshold)[:LONGEST_REPR]}, which is no number"
+        shown = cuts.head(repr(threshold), LONGEST_REPR)
+        what = f"its pass_threshold is {shown}, which is no number"
         raise RefusedError([Fault(str(env.env_id), what)])
     return float(threshold)

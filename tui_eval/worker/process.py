@@ -144,7 +144,7 @@ class WorkerProcess:
         elif isinstance(message, to_worker.Open):
             self._start(self._open(message))
         elif isinstance(message, to_worker.Setup):
-            self._redact = Redactor(message.secrets)
+            self._redact = Redactor.of_process(message.secrets)
             self._open_log(message.log)
             self._start(self._set_up(message))
         elif isinstance(message, to_worker.Leave):

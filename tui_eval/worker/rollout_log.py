@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import indent
 from typing import Any
 
+from tui_eval import cuts
 from tui_eval.config.secret_values import masked
 from tui_eval.fold.trajectory import Rollout
 from tui_eval.printable import one_line, printable
@@ -15,9 +16,26 @@ from tui_eval.rubrics.scored_state import NOT_CALLED
 from tui_eval.runs.row import message_dict
 from tui_eval.state import State
 
-_SHORT = reprlib.Repr()
-_SHORT.maxstring = _SHORT.maxother = 200
-_SHORT.maxdict = _SHORT.maxlist = 20
+
+class _Short(reprlib.Repr):
+    """Short text of a value."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxstring = self.maxother = 200
+        self.maxdict = self.maxlist = 20
+
+    def repr_str(self, x: str, level: int) -> str:
+        return repr(cuts.middle(x, self.maxstring))
+
+    def repr_instance(self, x: object, level: int) -> str:
+        try:
+            return cuts.middle(repr(x), self.maxother)
+        except Exception:  # people's own
+            return f"<{type(x).__name__} instance at {id(x):#x}>"
+
+
+_SHORT = _Short()
 
 
 class StateLog:

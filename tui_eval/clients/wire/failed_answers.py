@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from tui_eval import cuts
 from tui_eval.clients.faults import error_in_answer, server_message, status_error
 from tui_eval.clients.refused_prompts import is_refused
 from tui_eval.clients.wire.answer_struct import AnswerStruct, decode_answer
@@ -183,7 +184,7 @@ def read_part(content: bytes, kind: type[msgspec.Struct], url: Any) -> Any:
         return decode_answer(content, kind)
     except (ValueError, RecursionError) as error:
         raise_if_reported_elsewhere(content)
-        shown = content[:_SHOWN].decode(errors="replace") or "nothing at all"
+        shown = cuts.head(content.decode(errors="replace"), _SHOWN) or "nothing at all"
         text = f"{url} answered with no usable JSON ({error}): {shown}"
         raise InvalidModelResponseError(text) from error
 

@@ -104,7 +104,7 @@ def open_alone(found: Preflight, hub: Hub, socket: str, giving_up: Callable[[], 
     with checked.opened.closed_on_error():
         prepared = prepare(checked, socket, keep_errors=found.keeps_errors, again=again)
     prepared.notices = list(dict.fromkeys([*found.notices, *prepared.notices]))
-    redact = Redactor(key_of(prepared.plan))
+    redact = Redactor.of_process(key_of(prepared.plan))
     hub.redact = redact
     hub.path = str(prepared.run.path)
     print_to_log(prepared.run.log, redact)

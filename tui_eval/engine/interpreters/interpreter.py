@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from tui_eval import cuts
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.processes import is_own_interpreter, signal_group
 from tui_eval.worker import bootstrap, probe
@@ -160,4 +161,4 @@ async def _probe(path: str, modules: Sequence[str]) -> tuple[bytes, str]:
         out.seek(0)
         err.seek(0)
         lines = err.read().decode(errors="replace").strip().splitlines()
-        return out.read(), lines[-1][:300] if lines else ""
+        return out.read(), cuts.head(lines[-1], 300) if lines else ""

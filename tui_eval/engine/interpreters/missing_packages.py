@@ -20,6 +20,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import tui_eval
+from tui_eval import cuts
 from tui_eval.engine.interpreters.interpreter import (
     Interpreter,
     InterpreterInfo,
@@ -167,7 +168,7 @@ async def _install(path: str, info: InterpreterInfo, given: Sequence[str]) -> st
     if process.returncode == 0:
         return None
     text = " ".join(err.decode(errors="replace").split())
-    return text[-400:] or f"{installer[0]} ended with {process.returncode}"
+    return cuts.tail(text, 400) or f"{installer[0]} ended with {process.returncode}"
 
 
 def _installer(path: str, info: InterpreterInfo) -> list[str] | None:

@@ -87,7 +87,7 @@ class Suite:
         self._found = found
         self._hub = hub
         plans = [one.plan for one in found.evaluations]
-        self._redact = Redactor({key for plan in plans for key in key_of(plan)})
+        self._redact = Redactor.of_process({key for plan in plans for key in key_of(plan)})
         self._evaluations = [EvaluationStatus(index, plan) for index, plan in enumerate(plans)]
         self._working: dict[int, RunJob] = {}
         self._tasks: list[asyncio.Task[None]] = []

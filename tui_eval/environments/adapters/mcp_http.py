@@ -14,6 +14,7 @@ import re
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, NamedTuple
 
+from tui_eval import cuts
 from tui_eval.environments.adapters import mcp_messages
 
 PATIENCE_S = 30.0
@@ -91,7 +92,7 @@ def _mended(httpx: Any, request: Any, response: Any) -> Any:
     if "json" in kind and (why := _unreadable_call(response.content)):
         return _failed(httpx, request, why)
     if is_old and _is_refused(response):
-        why = f"the server refused it with {response.status_code}: {response.text[:200]}"
+        why = f"the server refused it with {response.status_code}: {cuts.head(response.text, 200)}"
         return _failed(httpx, request, why)
     if is_old and "event-stream" in kind:
         response.stream = _stream_class(httpx)(response.stream, _id_of(request))
@@ -229,7 +230,8 @@ async def _read(name: str, arriving: Any, to_session: Any) -> None:
                 continue
             message = mcp_messages.read_message(event.data.encode())
             if message is None:
-                logger.debug("MCP server %r sent what is no message: %r", name, event.data[:500])
+                sent = cuts.head(event.data, 500)
+                logger.debug("MCP server %r sent what is no message: %r", name, sent)
             else:
                 await to_session.send(message)
     await to_session.aclose()
@@ -261,7 +263,7 @@ class _Posting(NamedTuple):
                 answer = await self.http.post(self.address, content=content, headers=headers)
             if answer.is_success:
                 return
-            why = f"the server refused it with {answer.status_code}: {answer.text[:200]}"
+            why = f"the server refused it with {answer.status_code}: {cuts.head(answer.text, 200)}"
         except (httpx2.HTTPError, TimeoutError) as error:
             why = f"it could not be sent: {type(error).__name__}: {error}"
         if requested is not None:

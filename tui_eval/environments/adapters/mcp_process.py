@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
+from tui_eval import cuts
 from tui_eval.environments.adapters import mcp_messages
 from tui_eval.process_guard import ProcessGuard, terminate_group
 
@@ -146,7 +147,7 @@ class PrintedLines:
 
     def keep(self, line: bytes) -> None:
         """Takes a line."""
-        text = line[:_LONGEST_KEPT].decode("utf-8", "replace").rstrip()
+        text = cuts.head(line.decode("utf-8", "replace"), _LONGEST_KEPT).rstrip()
         if text:
             self._lines.append(text)
             logger.debug("MCP server %r: %s", self._name, text)

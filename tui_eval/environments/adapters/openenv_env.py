@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from tui_eval import cuts
 from tui_eval.environments.adapters import mcp_sdk
 from tui_eval.environments.adapters.gym_env import EpisodicSumRubric
 from tui_eval.environments.adapters.openenv_project import read_project
@@ -277,7 +278,7 @@ class OpenEnvEnv(MultiTurnEnv):
             )
             return content, str(content) if result.get("is_error") else None
         except (AttributeError, KeyError, TypeError) as error:
-            what = f"a tool call led to no tool result: {str(observation)[:200]}"
+            what = f"a tool call led to no tool result: {cuts.head(str(observation), 200)}"
             raise session.server.fault(what) from error
 
     def _take(self, state: State, outcome: Outcome) -> None:

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
+from tui_eval import cuts
 from tui_eval.environments.adapters.openenv_project import OpenEnvProject
 from tui_eval.errors import SandboxError
 from tui_eval.process_guard import ENDS_WITHIN_S, ProcessGuard
@@ -98,8 +99,9 @@ class OpenEnvServer:
             return ""
         fd = self._log.fileno()
         size = os.fstat(fd).st_size
-        text = os.pread(fd, _TAIL_BYTES, max(0, size - _TAIL_BYTES)).decode("utf-8", "replace")
-        return "\n".join(text.strip().splitlines()[-_TAIL_LINES:])
+        most = 5 * _TAIL_BYTES  # characters have up to four
+        text = os.pread(fd, most, max(0, size - most)).decode("utf-8", "replace")
+        return "\n".join(cuts.tail(text, _TAIL_BYTES).strip().splitlines()[-_TAIL_LINES:])
 
     async def end(self) -> None:
         """Ends the process and whatever it started: politely, then not."""

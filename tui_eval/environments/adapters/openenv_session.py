@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from tui_eval import cuts
 from tui_eval.environments.adapters.openenv_server import OpenEnvServer
 from tui_eval.stats.rewards import is_number
 from tui_eval.types import Tool
@@ -183,7 +184,8 @@ class OpenEnvSession:
                 return dict(frame)
         except (ValueError, RecursionError, TypeError, KeyError):
             pass
-        raise self.server.fault(f"it answered {kind} by something that is no frame: {text[:200]!r}")
+        shown = cuts.head(text, 200)
+        raise self.server.fault(f"it answered {kind} by something that is no frame: {shown!r}")
 
     def _raise(self, kind: str, data: Mapping[str, Any]) -> None:
         """Turns an error frame into the exception that it is."""
@@ -199,7 +201,8 @@ class OpenEnvSession:
         if reward is None:
             reward = 0.0
         if not isinstance(reward, (int, float)) or not is_number(reward):
-            raise self.server.fault(f"its reward is {repr(reward)[:40]}, not a finite number")
+            shown = cuts.head(repr(reward), 40)
+            raise self.server.fault(f"its reward is {shown}, not a finite number")
         return Outcome(data.get("observation"), float(reward), bool(data.get("done")))
 
 
