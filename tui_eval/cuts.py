@@ -10,10 +10,14 @@ from collections.abc import Iterable
 _KNOWN: list[str] = []
 
 
-def know(secrets: Iterable[bytes]) -> None:
+def know(secrets: Iterable[str]) -> None:
     """Lets no later cut in this process go through one of these secrets."""
-    texts = (one.decode("utf-8", "surrogateescape") for one in secrets)
-    _KNOWN.extend(one for one in texts if one not in _KNOWN)
+    _KNOWN.extend(one for one in secrets if one not in _KNOWN)
+
+
+def known() -> list[str]:
+    """The secrets that this process knows, for another one."""
+    return [*_KNOWN]
 
 
 def head(text: str, most: int) -> str:

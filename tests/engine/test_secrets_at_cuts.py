@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from program import Finished, Program, chat_answer, tool_call
 from servers import FaultServer, Reply
 
@@ -57,6 +58,13 @@ CUTS = """
         return Cuts(tools=[breaks], dataset=rows, rubric=rubric, max_turns=3)
 """
 
+RAISES = """
+    import os
+
+    def load_environment():
+        raise ValueError((os.environ["PLANTED"] + ",") * 900)
+"""
+
 
 def rests(program: Program, *done: Finished) -> set[str]:
     """Where parts of the key are: files of runs by their names, and lines of the output."""
@@ -97,4 +105,16 @@ def test_cuts_of_what_people_s_code_says_go_through_no_key(
     fault_server.script(CHAT, replies)
     to = ("-m", "m", "-b", f"{fault_server.url}/v1", "-k", "PLANTED", "-C", "opaque,text,many")
     done = program.run("cuts", *to, "-n", "-1", "-r", "1", "-c", "1", "-v", "-s")
+    assert rests(program, done) == set()
+
+
+@pytest.mark.parametrize("words", [(), ("--dry-run",), ("--json",)])
+def test_a_refusal_says_no_key_and_no_part_of_one(
+    program: Program, fault_server: FaultServer, words: tuple[str, ...]
+) -> None:
+    program.environment("cuts", RAISES)
+    program.env["PLANTED"] = KEY
+    to = ("-m", "m", "-b", f"{fault_server.url}/v1", "-k", "PLANTED")
+    done = program.run("cuts", *to, *words)
+    assert done.code == 2 and "load_environment raised ValueError: ***" in done.out + done.err
     assert rests(program, done) == set()

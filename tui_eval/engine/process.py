@@ -29,6 +29,7 @@ from tui_eval.engine.interpreters.interpreter import Interpreter
 from tui_eval.engine.setup.expanded_request import ExpandedRequest, expand_request
 from tui_eval.engine.setup.opened_environment import open_environment
 from tui_eval.engine.setup.preflight import Preflight, preflight
+from tui_eval.engine.setup.prepare import redactor_of
 from tui_eval.engine.suite.suite import Suite
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.server import listen
@@ -163,7 +164,7 @@ class Engine:
             job = task.result()
         except RefusedError as error:
             self._code = refused(clock.now(), error).exit_code
-            sys.stderr.writelines(f"{fault}\n" for fault in error.faults)
+            sys.stderr.writelines(self._hub.redact.text(f"{fault}\n") for fault in error.faults)
             self._hub.publish(Refused(0, [(f.where, f.what, f.hint) for f in error.faults]))
             self._hub.flush()
         except WorkerEndedError as error:
@@ -184,7 +185,9 @@ class Engine:
         request = self._request
         set_up_logging(bool(request.raw.get("verbose")), [request.env_id or ""])
         with early_output():
-            found = await self._preflight(expand_request(Expander(request)))
+            expanded = expand_request(Expander(request))
+            self._hub.redact = redactor_of(one.plan for one in expanded.evaluations)
+            found = await self._preflight(expanded)
         found.notices += self._notices
         if found.expanded.is_suite:
             return Suite(found, self._hub, self._socket_path)

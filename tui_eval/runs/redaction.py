@@ -38,7 +38,7 @@ class Redactor:
     def of_process(cls, secrets: Iterable[str]) -> Redactor:
         """One whose secrets no later cut of a text in this process goes through."""
         redact = cls(secrets)
-        cuts.know(redact.secrets)
+        cuts.know(one.decode("utf-8", "surrogateescape") for one in redact.secrets)
         return redact
 
     def __call__(self, data: bytes) -> bytes:

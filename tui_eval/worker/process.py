@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from msgspec.structs import replace
 
+from tui_eval import cuts
 from tui_eval.clients.replica_set import ReplicaSet
 from tui_eval.clients.wire.longest_answer import LongestAnswers, longest_by_default
 from tui_eval.config.plan import RunPlan
@@ -288,6 +289,7 @@ class WorkerProcess:
     async def _open(self, message: to_worker.Open) -> None:
         """Loads the environment and sends its description."""
         settings = message.settings
+        cuts.know(message.secrets)
         os.chdir(message.folder)
         os.environ.update(message.variables)
         set_up_logging(False, [settings.env_id])

@@ -23,11 +23,13 @@ class Open(ToWorker, tag="open"):
     Args:
         folder: The worker's working directory.
         variables: Environment variables that changed since the worker was started.
+        secrets: Texts that no cut of a text may go through.
     """
 
     settings: EnvironmentSettings
     folder: str
     variables: dict[str, str]
+    secrets: list[str]
 
 
 class Setup(ToWorker, tag="setup"):

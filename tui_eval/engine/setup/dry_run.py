@@ -11,9 +11,11 @@ from tui_eval.engine.setup.examine import Checked, examine
 from tui_eval.engine.setup.expanded_request import expand_request, settings_to_open
 from tui_eval.engine.setup.opened_environment import open_for_a_look
 from tui_eval.engine.setup.preflight import Preflight, preflight
+from tui_eval.engine.setup.prepare import redactor_of
 from tui_eval.engine.setup.resume import journal_notices
 from tui_eval.errors import Fault, Notice, RefusedError
 from tui_eval.runs.plain_json import Cleaner
+from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.scan import count_rows
 from tui_eval.runs.summary_json import VERSION, refused_object
@@ -36,13 +38,15 @@ def dry_run(request: Request) -> dict[str, Any]:
 
     Nothing is written and no model is called.
     """
+    redact = Redactor()
     try:
         expanded = expand_request(Expander(request))
+        redact = redactor_of(one.plan for one in expanded.evaluations)
         opened = expanded.to_open(estimates=True).items()
         found = preflight(expanded, {index: open_for_a_look(one) for index, one in opened})
         plans, notices = _plans(found)
     except RefusedError as error:
-        return refused_object(error.faults)
+        return refused_object(Fault(*map(redact.text, fault)) for fault in error.faults)
     shown = [notice._asdict() for notice in dict.fromkeys([*found.notices, *notices])]
     planned = _of_several(found, plans) if expanded.is_suite else plans[0]
     cleaned: dict[str, Any] = Cleaner().clean({**planned, "notices": shown})

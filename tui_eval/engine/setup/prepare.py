@@ -8,8 +8,9 @@ released and the directory of a new run is removed.
 
 from __future__ import annotations
 
+import contextlib
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -28,6 +29,7 @@ from tui_eval.events import RunStarted
 from tui_eval.runs.layout import RunDir, is_unsaved, new_run, outputs_root, unsaved_root
 from tui_eval.runs.lock import LockHeldError, RunLock
 from tui_eval.runs.plain_json import Cleaner
+from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.repair import keep_damaged
 from tui_eval.runs.run_info import limits_reached, read_metadata, refused_count
 from tui_eval.runs.unsaved import save_run
@@ -243,6 +245,15 @@ def client_config(plan: RunPlan) -> ClientConfig:
     return ClientConfig(
         client_type=plan.client_type, endpoint_configs=configs, stream=plan.stream, **plan.profile
     )
+
+
+def redactor_of(plans: Iterable[RunPlan]) -> Redactor:
+    """Takes out the secrets of plans that nobody checked yet, as far as they can be found."""
+    found: list[str] = []
+    for plan in plans:
+        with contextlib.suppress(RefusedError, ValueError):
+            found += key_of(plan)
+    return Redactor.of_process(found)
 
 
 def key_of(plan: RunPlan) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from tui_eval import clock
+from tui_eval import clock, cuts
 from tui_eval.engine.interpreters.interpreter import Interpreter
 from tui_eval.engine.transport.started_worker import StartedWorker, start_worker
 from tui_eval.errors import Fault, WorkerEndedError
@@ -223,7 +223,7 @@ class Worker:
             for name, value in os.environ.items()
             if self._process.variables.get(name) != value
         }
-        self.send(to_worker.Open(settings, str(Path.cwd()), now))
+        self.send(to_worker.Open(settings, str(Path.cwd()), now, cuts.known()))
 
     def kill(self, verdict: Verdict | None = None) -> None:
         """Ends the process at once.
