@@ -176,6 +176,21 @@ subprocess.run([sys.executable, "-c", child, k[:7], k[7:]])
     assert KEY[:3] not in log and KEY[-3:] not in log
 
 
+def test_a_child_that_pauses_within_a_secret_has_it_taken_out(tmp_path: Path) -> None:
+    code = """
+child = (
+    "import os, sys, time\\n"
+    "from pathlib import Path\\n"
+    "os.write(1, b'begun ' + sys.argv[1].encode())\\n"
+    "while 'begun' not in Path('engine.log').read_text():\\n"
+    "    time.sleep(0.01)\\n"
+    "os.write(1, sys.argv[2].encode() + b' on')\\n"
+)
+subprocess.run([sys.executable, "-c", child, k[:7], k[7:]])
+"""
+    assert logged(tmp_path, code) == f"PRINT begun \nPRINT {STARS} on\n"
+
+
 @given(st.data(), st.lists(st.text("ab", min_size=2, max_size=5), min_size=1, max_size=3))
 def test_pieces_come_out_complete_and_a_secret_does_not(
     data: st.DataObject, secrets: list[str]

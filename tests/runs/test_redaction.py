@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -33,6 +36,17 @@ def test_secrets_are_found_in_json_and_in_json_within_json(secret: str) -> None:
     row = json.loads(redacted)
     assert set(row["text"]) == {"*"}
     assert set(json.loads(row["call"])["arguments"]) == {"*"}
+
+
+@pytest.mark.parametrize("write", [quote, repr, json.dumps, partial(quote, safe="")])
+@pytest.mark.parametrize("secret", ["abc+def/gh==", "pass'wo\"rd", "pässword ß", "a\\b'c d%e"])
+def test_secrets_are_found_as_urls_and_python_and_ascii_write_them(
+    secret: str, write: Callable[[str], str]
+) -> None:
+    text = f"at {write(secret)} it"
+    line = json.dumps({"text": text}).encode() + b"\n"
+    redacted = json.loads(Redactor([secret]).line(line))["text"]
+    assert set(redacted[3:-3].strip("'\"")) == {"*"}
 
 
 @pytest.mark.parametrize("secret", ["reward", "1795123456", "000000", "example_id", 'null,"a'])

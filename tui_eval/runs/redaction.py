@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 import msgspec
 
@@ -28,10 +29,10 @@ class Redactor:
         for secret in secrets:
             if len(secret) < SHORTEST:
                 continue
-            written = secret
-            for _ in range(1 + JSON_TEXTS_IN_JSON):
-                found.add(written.encode("utf-8", "surrogateescape"))
-                written = json.dumps(written, ensure_ascii=False)[1:-1]
+            for written in _forms(secret):
+                for _ in range(1 + JSON_TEXTS_IN_JSON):
+                    found.add(written.encode("utf-8", "surrogateescape"))
+                    written = json.dumps(written, ensure_ascii=False)[1:-1]
         self.secrets = sorted(found, key=len, reverse=True)
 
     @classmethod
@@ -76,3 +77,10 @@ class Redactor:
         if isinstance(value, list):
             return [self._texts(item) for item in value]
         return value
+
+
+def _forms(secret: str) -> set[str]:
+    """A secret as it is, and as JSON in ASCII, Python and URLs write it: mostly all the same."""
+    data = secret.encode("utf-8", "surrogateescape")
+    quoted = quote(data, safe=""), quote(data), quote_plus(data)
+    return {secret, json.dumps(secret)[1:-1], repr(secret)[1:-1], *quoted}

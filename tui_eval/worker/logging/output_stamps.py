@@ -73,13 +73,17 @@ def _end(process: subprocess.Popen[bytes], fd: int) -> None:
 
 def copy(read: int, write: Callable[[bytes], object]) -> None:
     """Copies lines to their end, without secrets, and with the time before those without one."""
-    rest = b""
+    rest, is_held = b"", False
     secrets: list[bytes] | None = None
     while True:
-        if rest and secrets is not None and not select.select([read], [], [], LATE_S)[0]:
-            write(_line(rest, secrets))
-            rest = b""
-        more = os.read(read, MOST)
+        is_waiting = rest and not is_held and secrets is not None
+        if is_waiting and not select.select([read], [], [], LATE_S)[0]:
+            line, rest = redact_so_far(rest, secrets or [])
+            is_held = bool(rest)
+            if line:
+                write(_line(line, []))
+            continue
+        more, is_held = os.read(read, MOST), False
         lines = (rest + more).split(b"\n")
         rest = lines.pop()
         if secrets is None and lines:
