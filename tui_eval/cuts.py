@@ -42,6 +42,16 @@ def middle(text: str, most: int) -> str:
     return text if len(text) <= most else f"{head(text, half)}...{tail(text, half)}"
 
 
+def before_begun(text: str, at: int) -> int:
+    """A place of a text that more may follow: `at`, or where a secret begins that goes beyond."""
+    last = text[at - 1] if at else "\0"
+    for secret in _KNOWN:
+        for begin in range(max(at - len(secret) + 1, 0), at) if last in secret else ():
+            if secret.startswith(text[begin : begin + len(secret)]):
+                return before_begun(text, begin)
+    return at
+
+
 def _over(text: str, at: int) -> tuple[int, int] | None:
     """The place of a secret that a cut would go through."""
     for secret in _KNOWN:

@@ -13,6 +13,7 @@ from tui_eval.event_frames import HEADER_BYTES, decode_events
 from tui_eval.events import Event, MessagesAdded, RunStarted, TextAdded
 from tui_eval.fold.trajectory import GAP, Rollout
 from tui_eval.messages import AssistantMessage, UserMessage
+from tui_eval.runs.redaction import Redactor
 from tui_eval.worker.gate import Gate
 from tui_eval.worker.rollout_observer import RolloutObserver
 from tui_eval.worker.running_answer import RunningAnswer
@@ -161,6 +162,19 @@ def test_a_secret_that_comes_in_pieces_is_published_in_one() -> None:
     pieces = ("the key is sk-te", "st-0123", "456789. ", "Keep it.")
     published = [more.text for piece in pieces if (more := answer.add("text", piece))]
     assert any("sk-test-0123456789" in text for text in published)
+
+
+@pytest.mark.parametrize("size", [1, 3, 7])
+@pytest.mark.parametrize("before", ["the key is ", "x" * 4_090])
+def test_a_secret_with_ends_of_words_is_published_in_one(before: str, size: int) -> None:
+    secret = "8412:AAf@%odd key!"
+    Redactor.of_process([secret])
+    text = f"{before}{secret}, 8412:AAf@%even so"
+    answer = RunningAnswer(1, 1)
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    published = [more.text for piece in pieces if (more := answer.add("text", piece))]
+    assert [one for one in published if secret in one]
+    assert "".join(published) == text.removesuffix("so")
 
 
 def test_a_text_without_an_end_of_a_word_is_published_at_last() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from tui_eval import clock
+from tui_eval import clock, cuts
 from tui_eval.events import TextAdded, ToolFinished
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.row import message_dict
@@ -43,6 +43,7 @@ class RunningAnswer:
         cut = ends.end() if ends else 0
         if len(text) - cut > LONGEST_HELD:
             cut = len(text)
+        cut = cuts.before_begun(text, cut)
         self._held[kind] = text[cut:]
         if not cut:
             return None
