@@ -281,7 +281,9 @@ async def test_an_unusable_sampling_argument_is_a_model_error_that_names_it(
             await client.get_response(PROMPT, "m", {"n": 4})
 
 
-@pytest.mark.parametrize("body", [{"error": {"message": f"wrong key {KEY}"}}, KEY.encode()])
+@pytest.mark.parametrize(
+    "body", [{"error": {"message": f"wrong key {KEY}"}}, KEY.encode(), f"wrong {KEY}, " * 90]
+)
 async def test_the_key_is_in_no_text_of_an_error(
     connect: Connect, fault_server: FaultServer, client_type: str, way: str, body: Any
 ) -> None:
@@ -294,7 +296,7 @@ async def test_the_key_is_in_no_text_of_an_error(
     assert isinstance(error.__cause__, openai.AuthenticationError | anthropic.AuthenticationError)
     shown += str(error.__cause__.body) + repr(vars(client).get("_endpoint"))
     assert "[redacted]" in shown
-    assert KEY not in shown
+    assert KEY[:12] not in shown
 
 
 @pytest.mark.parametrize(

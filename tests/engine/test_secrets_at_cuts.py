@@ -53,7 +53,7 @@ CUTS = """
             return state
 
     def load_environment():
-        rows = [{"question": f"{n} {FULL}"} for n in range(5)]
+        rows = [{"question": f"{n} {FULL}"} for n in range(7)]
         rubric = vf.Rubric(funcs=[good, raised, raised_too, no_number])
         return Cuts(tools=[breaks], dataset=rows, rubric=rubric, max_turns=3)
 """
@@ -63,6 +63,19 @@ RAISES = """
 
     def load_environment():
         raise ValueError((os.environ["PLANTED"] + ",") * 900)
+"""
+
+SERVER = """
+    import os, sys
+    import tui_eval as vf
+
+    SAYS = "import os, sys; sys.exit((os.environ['PLANTED'] + ',') * 900)"
+
+    def load_environment():
+        server = {"name": "says", "command": sys.executable, "args": ["-c", SAYS]}
+        server["env"] = dict(os.environ)
+        rubric = vf.Rubric(funcs=[lambda completion: 1.0])
+        return vf.MCPEnv(dataset=[{"question": "a"}], rubric=rubric, mcp_servers=[server])
 """
 
 
@@ -108,13 +121,17 @@ def test_cuts_of_what_people_s_code_says_go_through_no_key(
     assert rests(program, done) == set()
 
 
-@pytest.mark.parametrize("words", [(), ("--dry-run",), ("--json",)])
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [(RAISES, ()), (RAISES, ("--dry-run",)), (RAISES, ("--json",)), (SERVER, ("-s",))],
+)
 def test_a_refusal_says_no_key_and_no_part_of_one(
-    program: Program, fault_server: FaultServer, words: tuple[str, ...]
+    program: Program, fault_server: FaultServer, source: str, words: tuple[str, ...]
 ) -> None:
-    program.environment("cuts", RAISES)
+    program.environment("cuts", source)
     program.env["PLANTED"] = KEY
     to = ("-m", "m", "-b", f"{fault_server.url}/v1", "-k", "PLANTED")
     done = program.run("cuts", *to, *words)
-    assert done.code == 2 and "load_environment raised ValueError: ***" in done.out + done.err
+    said = done.out + done.err
+    assert done.code == 2 and "load_environment raised" in said and "*" * len(KEY) in said
     assert rests(program, done) == set()

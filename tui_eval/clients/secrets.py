@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from tui_eval import cuts
+
 MASK = "[redacted]"
 # Placeholders such as `EMPTY` are no secrets, and replacing so short a text would maim messages.
 SHORTEST = 8
@@ -16,6 +18,7 @@ class Secrets:
 
     def __init__(self, values: Iterable[str | None] = ()) -> None:
         self._values = tuple(value for value in values if value and len(value) >= SHORTEST)
+        cuts.know(self._values)
 
     @classmethod
     def of(cls, api_key: str | None, headers: Mapping[str, str]) -> Secrets:

@@ -142,7 +142,7 @@ class PrintedLines:
             *lines, rest = (rest + block).split(b"\n")
             for line in lines:
                 self.keep(line)
-            rest = rest[-65536:]
+            rest = rest[:65536]
         self.keep(rest)
 
     def keep(self, line: bytes) -> None:
