@@ -158,57 +158,6 @@ async def test_errored_rows_run_again_once_there_is_room_to_move_them(
 
 
 @pytest.mark.slow
-def test_a_run_stopped_on_a_full_disk_leaves_what_waits_elsewhere_and_a_resume_takes_it_in(
-    program: Program, fault_server: FaultServer
-) -> None:
-    environment = """
-    import os, pathlib, resource
-    import tui_eval as vf
-
-    def load_environment():
-        if not pathlib.Path("room").exists():
-            resource.prlimit(os.getppid(), resource.RLIMIT_FSIZE, (20_000, 20_000))  # the engine
-        return vf.SingleTurnEnv(
-            dataset=[{"question": "x" * 3000} for i in range(20)],
-            rubric=vf.Rubric(funcs=[lambda completion: 1.0]),
-        )
-    """
-    program.environment("full", environment)
-    fault_server.script(CHAT, [GOOD])
-    url = f"{fault_server.url}/v1"
-    request = "full", "-m", "m", "-b", url, "-n", "20", "-r", "1", "-c", "4", "-s", "--json"
-    process = program.start(*request)
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "Paused: " in line:
-            break
-    run = program.only_run()
-    assert f"{run.path} cannot be written, file too large" in line
-    process.send_signal(signal.SIGINT)
-    done = program.finish(process)
-    assert done.code == 1, done
-    summary = json.loads(done.out)
-    assert summary["status"] == "failed" and summary["exit_code"] == 1
-    found = re.search(
-        r"File too large; (\d) rows? and (\d) answers? of it are in (\S+), and a resume", done.err
-    )
-    assert found, done.err
-    on_disk, answered = len(run.rows), len(fault_server.requests)
-    assert 0 < on_disk < answered < 20
-    refused = program.run("run", "--resume", str(run.path))
-    assert refused.code == 2, refused
-    assert "Traceback" not in refused.err and "File too large" in refused.err
-    assert "Make room there" in refused.err and "with -o" not in refused.err
-    (program.folder / "room").touch()
-    again = program.run("run", "--resume", str(run.path))
-    assert again.code == 0, again
-    assert "Taken in from" in again.out + again.err
-    assert sorted(run.places()) == [(i, 0) for i in range(20)]
-    assert len(fault_server.requests) == 20
-    assert not [*(program.folder / "state").glob("unwritten/*")]
-
-
-@pytest.mark.slow
 async def test_a_resume_without_room_for_its_journal_waits_and_keeps_the_answers(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:

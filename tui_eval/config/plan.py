@@ -151,6 +151,8 @@ class RunPlan(BaseModel):
     """Whether it begins, and is resumed, without trying its endpoint."""
     folder: str = ""
     """The working directory in which it was begun; empty where it is not known."""
+    session: str = ""
+    """Name of the last session on the run, which no other one has; empty where it had none."""
     given_inputs: bool = False
     """Whether a program gave the inputs: then only a program can resume the run."""
     groups: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
@@ -11,6 +12,7 @@ from tui_eval.fold.saved_values import mapping, tokens_of
 from tui_eval.messages import to_messages
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.plain_json import encode_whatever
+from tui_eval.runs.rescue import find_rescued
 from tui_eval.runs.row_places import RowPlaces
 from tui_eval.runs.scan import decode_row
 from tui_eval.state import State
@@ -129,7 +131,7 @@ class InFlight(msgspec.Struct):
 
 
 def read_journal(run: RunDir) -> InFlight:
-    """Records of a journal; nothing but its version where that is another one."""
+    """Records of a journal, and those that its disk had refused; of another version nothing."""
     found = _read(run)
     return found if found.version == VERSION else InFlight(version=found.version)
 
@@ -151,6 +153,9 @@ def _read(run: RunDir) -> InFlight:
                     found.add(decode_row(line))
                 except (ValueError, RecursionError):
                     found.unreadable.append((number, line))
+    for line in (line for one in find_rescued(run) for line in one.records):
+        with contextlib.suppress(ValueError, RecursionError):
+            found.add(decode_row(line))
     return found
 
 

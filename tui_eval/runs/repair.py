@@ -121,7 +121,7 @@ def _without(run: RunDir, stay: list[tuple[Line, RolloutFinished]], out: list[Li
         with open(run.results, "rb") as source:
             if out:
                 size = sum(line.length + 1 for line in out)
-                put_aside(run.superseded, (_text(source, line) for line in out), size)
+                append_once(run.superseded, (_text(source, line) for line in out), size)
             new.touch(mode=0o600)
             with open(new, "wb") as target:
                 for line, event in stay:
@@ -161,7 +161,7 @@ def _text(source: BinaryIO, line: Line) -> bytes:
     return text if text.endswith(b"\n") else text + b"\n"
 
 
-def put_aside(path: Path, texts: Iterable[bytes], size: int) -> None:
+def append_once(path: Path, texts: Iterable[bytes], size: int) -> None:
     """Appends lines, of `size` bytes at most, but for those that a cut-off attempt left at the end.
 
     Nothing is appended where the disk refuses, which raises.

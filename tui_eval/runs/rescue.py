@@ -1,28 +1,70 @@
 """Rescue of what a run could not write when it ended: kept elsewhere until it is resumed.
 
 A disk that was still full at the end of a run has taken neither the last rows nor the last answers,
-which are paid for. They go into the user's state directory, or the one for temporary files, under a
-name that only this run's path has, and the next session on the run puts them where they belong.
+which are paid for. They go into the user's state directory, or the one for temporary files, under
+the name of the session that had them. run.toml has that name from the session's begin on, so it
+comes along where the run is moved or copied, and the next session, which has another name, puts
+them where they belong before it writes its own. So the run and each copy of it take them in once,
+whichever is resumed first: what was taken in stays for the others, for as long as unsaved runs do.
+
+Versions before 0.3 had them under a name made of the run's path; these are found by that, and are
+removed once they are taken in, as nothing says then that they were.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from tui_eval.runs.appended_file import AppendedFile
+import msgspec
+
 from tui_eval.runs.file_writing import cut_name
 from tui_eval.runs.layout import RunDir, unsaved_root
+from tui_eval.runs.repair import append_once
+from tui_eval.runs.run_info import modified, read_requested
+from tui_eval.text.figures import plural
 
 FOLDER = "unwritten"
+TAKEN_IN = "taken-in"
+"""File beside what was taken in, by one run at least; its last change is the last time."""
 
 
-def rescue(run: RunDir, rows: Sequence[bytes], records: Sequence[bytes]) -> Path:
+class Rescued(msgspec.Struct, frozen=True):
+    """What is kept of a run elsewhere.
+
+    Args:
+        rows: Lines of results.jsonl.
+        records: Lines of the journal.
+        is_shared: Whether copies of the run find it as well.
+    """
+
+    folder: Path
+    rows: list[bytes]
+    records: list[bytes]
+    is_shared: bool
+
+    @property
+    def count(self) -> str:
+        """How much it is, in words."""
+        return f"{plural(len(self.rows), 'row')} and {plural(len(self.records), 'answer')}"
+
+    @property
+    def text(self) -> str:
+        """A sentence for who only looks at the run."""
+        what = f"{self.count} that the disk had refused"
+        return f"{what} are in {self.folder}: a resume takes them in"
+
+
+def rescue(session: str, rows: Sequence[bytes], records: Sequence[bytes]) -> Path:
     """Writes down lines of results.jsonl and of the journal that the disk of a run refused.
+
+    Args:
+        session: Name of the session that had them; see `RunPlan.session`.
 
     Returns:
         The folder that has it.
@@ -30,7 +72,7 @@ def rescue(run: RunDir, rows: Sequence[bytes], records: Sequence[bytes]) -> Path
     Raises:
         OSError: No folder took it.
     """
-    *others, last = _folders(run)
+    *others, last = (root / _hash(session.encode()) for root in _roots())
     for folder in others:
         try:
             return _write(folder, rows, records)
@@ -39,11 +81,13 @@ def rescue(run: RunDir, rows: Sequence[bytes], records: Sequence[bytes]) -> Path
     return _write(last, rows, records)
 
 
-def _folders(run: RunDir) -> list[Path]:
-    path = run.path.resolve()
-    name = f"{cut_name(path.name)}-{sha256(os.fsencode(path)).hexdigest()[:16]}"
+def _roots() -> list[Path]:
     temporary = Path(tempfile.gettempdir()) / f"tui-eval-{os.getuid()}"
-    return [root / FOLDER / name for root in (unsaved_root(), temporary)]
+    return [root / FOLDER for root in (unsaved_root(), temporary)]
+
+
+def _hash(data: bytes) -> str:
+    return sha256(data).hexdigest()[:16]
 
 
 def _write(folder: Path, rows: Sequence[bytes], records: Sequence[bytes]) -> Path:
@@ -51,10 +95,7 @@ def _write(folder: Path, rows: Sequence[bytes], records: Sequence[bytes]) -> Pat
         one.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not _is_own(folder):
         raise PermissionError(f"{folder} is another user's")
-    kept = RunDir(folder)
-    for path, lines in ((kept.results, rows), (kept.journal, records)):
-        if lines:
-            _append(path, b"".join(lines))
+    _append(RunDir(folder), rows, records)
     return folder
 
 
@@ -66,22 +107,43 @@ def _is_own(folder: Path) -> bool:
     )
 
 
-def _append(path: Path, data: bytes) -> None:
-    """Appends whole lines to a file, whose last one may be torn, and flushes it."""
-    file = AppendedFile(path)
-    try:
-        if file.size and file.read(file.size - 1, 1) != b"\n":
-            data = b"\n" + data
-        file.append(data)
-        file.sync()
-    finally:
-        file.close()
+def _append(run: RunDir, rows: Sequence[bytes], records: Sequence[bytes]) -> None:
+    """Appends what is not there yet from a time before, where that was cut off."""
+    for path, lines in ((run.results, rows), (run.journal, records)):
+        if lines:
+            append_once(path, lines, sum(map(len, lines)))
+
+
+def find_rescued(run: RunDir) -> list[Rescued]:
+    """What the last session on a run, or on the run that it is a copy of, has left elsewhere."""
+    roots = [root for root in _roots() if root.is_dir()]
+    return [one for root in roots for one in _found(run, root)]
+
+
+def _found(run: RunDir, root: Path) -> Iterator[Rescued]:
+    path, session = run.path.resolve(), read_requested(run).get("session")
+    names = {f"{cut_name(path.name)}-{_hash(os.fsencode(path))}": False}
+    if session and isinstance(session, str):
+        names[_hash(session.encode())] = True
+    for name, is_shared in names.items():
+        folder = root / name
+        if folder.is_dir() and _is_own(folder):
+            kept = RunDir(folder)
+            yield Rescued(folder, _lines(kept.results), _lines(kept.journal), is_shared)
+
+
+def _lines(path: Path) -> list[bytes]:
+    """The lines of a file, the last one whole as well; none where it is not there."""
+    with contextlib.suppress(FileNotFoundError):
+        return [line.removesuffix(b"\n") + b"\n" for line in path.read_bytes().splitlines(True)]
+    return []
 
 
 def take_in(run: RunDir) -> list[str]:
     """Puts what was rescued where it belongs; for who holds the run's lock.
 
-    Where that is cut off it is done again, and rows that are there twice are left to the repair.
+    After it, and before anything else is written, run.toml gets the name of another session. Where
+    that is cut off it is done again, and nothing is there twice.
 
     Returns:
         Sentences on what was taken in.
@@ -90,20 +152,20 @@ def take_in(run: RunDir) -> list[str]:
         OSError: The disk refuses still; it stays where it is.
     """
     reports = []
-    for folder in _folders(run):
-        if not folder.is_dir() or not _is_own(folder):
-            continue
-        kept, counts = RunDir(folder), []
-        for source, target in ((kept.results, run.results), (kept.journal, run.journal)):
-            data = source.read_bytes() if source.exists() else b""
-            counts.append(data.count(b"\n"))
-            if data:
-                _append(target, data)
-                source.unlink()  # else each try would take it in again
-        shutil.rmtree(folder, ignore_errors=True)
-        rows, records = counts
-        reports.append(
-            f"Taken in from {folder}, which the disk had refused: {rows:,} rows and {records:,} "
-            "answers"
-        )
+    for one in find_rescued(run):
+        _append(run, one.rows, one.records)
+        if one.is_shared:
+            with contextlib.suppress(OSError):
+                (one.folder / TAKEN_IN).touch(mode=0o600)
+        else:
+            shutil.rmtree(one.folder, ignore_errors=True)
+        reports.append(f"Taken in from {one.folder}, which the disk had refused: {one.count}")
     return reports
+
+
+def remove_taken_in(before: float) -> None:
+    """Removes what was taken in, the last time before a moment in unix seconds."""
+    for root in _roots():
+        for folder in root.glob("*"):
+            if 0 < modified(folder / TAKEN_IN) < before and _is_own(folder):
+                shutil.rmtree(folder, ignore_errors=True)

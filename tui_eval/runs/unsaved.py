@@ -18,6 +18,7 @@ from tui_eval.runs.file_writing import cut_name
 from tui_eval.runs.layout import RunDir, is_unsaved, outputs_root, saved_roots, unsaved_root
 from tui_eval.runs.lock import LockHeldError, RunLock, holder
 from tui_eval.runs.opening import named_run
+from tui_eval.runs.rescue import remove_taken_in
 from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.scan import count_rows, decode_row
 
@@ -25,8 +26,12 @@ KEPT_S = 14 * 24 * 3600.0
 
 
 def prune(now: float | None = None) -> list[Path]:
-    """Removes unsaved runs that were last written over two weeks ago; returns their paths."""
+    """Removes unsaved runs that were last written over two weeks ago; returns their paths.
+
+    So it does with what was rescued of runs, as long after it was taken in.
+    """
     now = time.time() if now is None else now
+    remove_taken_in(now - KEPT_S)
     removed = []
     for run in _runs_under(unsaved_root()):
         written = _last_written(run)

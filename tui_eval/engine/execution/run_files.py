@@ -166,7 +166,7 @@ class RunFiles:
             return ""
         what = f"{plural(len(rows), 'row')} and {plural(len(records), 'answer')}"
         try:
-            folder = rescue(self._prepared.run, rows, records)
+            folder = rescue(self._prepared.plan.session, rows, records)
         except OSError as error:
             return f"; {what} are lost: no other place took them ({error})"
         return f"; {what} of it are in {folder}, and a resume takes them in"

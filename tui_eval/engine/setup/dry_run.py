@@ -13,9 +13,10 @@ from tui_eval.engine.setup.opened_environment import open_for_a_look
 from tui_eval.engine.setup.preflight import Preflight, preflight
 from tui_eval.engine.setup.prepare import redactor_of
 from tui_eval.engine.setup.resume import journal_notices
-from tui_eval.errors import Fault, Notice, RefusedError
+from tui_eval.errors import Fault, Notice, RefusedError, warning
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.redaction import Redactor
+from tui_eval.runs.rescue import find_rescued
 from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.scan import count_rows
 from tui_eval.runs.summary_json import VERSION, refused_object
@@ -73,6 +74,7 @@ def _plans(found: Preflight) -> tuple[list[dict[str, Any]], list[Notice]]:
             continue
         notices += checked.notices
         if checked.run is not None:
+            notices += [warning(one.text) for one in find_rescued(checked.run)]
             notices += journal_notices(checked.run, replayable=checked.info.replayable)
         plans.append(_planned(checked, found.expanded.expansion.evaluations[index]))
     if faults:
@@ -140,7 +142,8 @@ def _left(checked: Checked, keep_errors: bool) -> int:
         return rollouts
     errored = 0 if keep_errors else read_metadata(checked.run).get("n_errored")
     again = errored if isinstance(errored, int) else 0
-    return max(0, rollouts - count_rows(checked.run.results) + again)
+    rescued = sum(len(one.rows) for one in find_rescued(checked.run))
+    return max(0, rollouts - count_rows(checked.run.results) - rescued + again)
 
 
 def _estimate(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -24,13 +25,14 @@ from tui_eval.engine.setup.examine import Checked
 from tui_eval.engine.setup.plan_checks import elsewhere
 from tui_eval.engine.setup.prepared import LoadedHere, Prepared
 from tui_eval.engine.setup.resume import budget_reached, restore_progress
-from tui_eval.errors import Fault, RefusedError, warning
+from tui_eval.errors import Fault, Notice, RefusedError, warning
 from tui_eval.events import RunStarted
 from tui_eval.runs.layout import RunDir, is_unsaved, new_run, outputs_root, unsaved_root
 from tui_eval.runs.lock import LockHeldError, RunLock
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.repair import keep_damaged
+from tui_eval.runs.rescue import take_in
 from tui_eval.runs.run_info import limits_reached, read_metadata, refused_count
 from tui_eval.runs.unsaved import save_run
 from tui_eval.runs.versions import (
@@ -107,7 +109,9 @@ def initialize_run(prepared: Prepared, *, is_resumed: bool, keep_errors: bool) -
     """
     meta = read_metadata(prepared.run)
     if is_resumed:
+        prepared.notices += map(Notice, take_in(prepared.run))  # by the session before this one
         prepared.notices += map(warning, keep_damaged(prepared.run))
+    prepared.plan.session = uuid.uuid4().hex
     write_atomically(prepared.run.plan, plan_to_toml(prepared.plan).encode())
     _keep_versions(prepared, is_resumed=is_resumed)
     if is_resumed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from tui_eval.config.plan import RunPlan
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.errors import Fault, Notice, warning
 from tui_eval.events import RolloutFinished
+from tui_eval.fold.saved_values import mapping
 from tui_eval.runs.journal_records import (
     other_version,
     read_journal,
@@ -20,8 +22,8 @@ from tui_eval.runs.journal_records import (
 )
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import read_run
-from tui_eval.runs.repair import Repaired, put_aside, repair
-from tui_eval.runs.rescue import take_in
+from tui_eval.runs.repair import Repaired, append_once, repair
+from tui_eval.runs.rescue import find_rescued
 from tui_eval.runs.row_events import event_of
 from tui_eval.runs.row_places import RowPlaces, example_id_of, unfinished_tokens
 from tui_eval.runs.run_info import read_metadata
@@ -46,7 +48,6 @@ def restore_progress(prepared: Prepared, keep_errors: bool) -> None:
     Raises:
         OSError: The files cannot be read or replaced.
     """
-    prepared.notices += map(Notice, take_in(prepared.run))
     repaired = repair_run(prepared, keep_errors=keep_errors, again=prepared.again)
     prepared.done = repaired.kept
     shape = prepared.started.rollouts_per_example, prepared.started.num_examples
@@ -113,7 +114,7 @@ def _restore_in_flight(
         prepared.notices.append(_put_aside_whole(prepared.run.journal, text))
     if found.unreadable:
         lines = [line if line.endswith(b"\n") else line + b"\n" for _, line in found.unreadable]
-        put_aside(prepared.run.superseded, lines, sum(map(len, lines)))
+        append_once(prepared.run.superseded, lines, sum(map(len, lines)))
         for number, _ in found.unreadable:
             what = f"line {number} of journal.jsonl is cut off or damaged"
             prepared.notices.append(warning(f"{what}; it is in superseded.jsonl now"))
@@ -147,12 +148,17 @@ def journal_notices(run: RunDir, *, replayable: bool) -> list[Notice]:
     found = read_journal(run)
     if text := other_version(found):
         return [warning(text)]
-    kept = [
-        answers
+    kept = {
+        (str(answers[0]["input"].get("example_id")), answers[0]["number"]): answers
         for row, answers in found.answers.items()
         if row in found.generated or (replayable and answers[-1].get("replays", 0) < MOST_REPLAYS)
-    ]
-    return [_saved(kept)] if kept else []
+    }
+    folders = [run, *(RunDir(one.folder) for one in find_rescued(run))]
+    for line in chain.from_iterable(scan(one.results) for one in folders) if kept else ():
+        row = line.row or {}
+        if row.get("error") is None:  # the disk may have refused that its answers are outdated
+            kept.pop((str(example_id_of(row)), mapping(row.get("tui_eval")).get("rollout")), None)
+    return [_saved(kept.values())] if kept else []
 
 
 def _restore_answers(prepared: Prepared, place: int, answers: Sequence[Record]) -> None:
