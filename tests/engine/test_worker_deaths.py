@@ -53,6 +53,18 @@ def test_a_run_whose_every_rollout_ends_its_worker_ends_and_can_be_resumed(
     assert [row["reward"] for row in rows.values()] == [1.0] * 10
 
 
+@pytest.mark.slow
+def test_no_more_rows_say_that_they_ended_their_workers_than_the_end_of_the_run_says(
+    program: Program, fault_server: FaultServer
+) -> None:
+    program.environment("ends", CODE.replace("MENDED", "'mended'").replace("(10)", "(30)"))
+    to = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "-1", "-r", "1", "-s")
+    done = run_here(program, "ends", *to, "-c", "12", "-w", "6", "--no-preflight")
+    assert done.code == 1, done
+    assert f"{MOST_CULPRITS} rollouts in a row ended their workers" in done.out, done
+    assert len(program.only_run().rows) == MOST_CULPRITS
+
+
 def culprits(deaths: WorkerDeaths, count: int, error_class: str = "tool") -> None:
     for row in range(count):
         deaths.add_culprit(row, error_class)

@@ -68,9 +68,14 @@ class WorkerDeaths:
             self._generating += 1
 
     @property
+    def in_a_row(self) -> int:
+        """How many rollouts ended their workers one after the other."""
+        return max(self._generating, self._scored)
+
+    @property
     def are_too_many(self) -> bool:
         """Whether too many rollouts in a row ended their workers."""
-        return max(self._generating, self._scored) >= MOST_CULPRITS
+        return self.in_a_row >= MOST_CULPRITS
 
     def generated(self, row: int) -> None:
         """Notes that a rollout is generated."""
@@ -108,6 +113,8 @@ class Replacement:
         self._assigned = assigned
         self._name = name
         self.deaths = WorkerDeaths()
+        self._giving_up = asyncio.Lock()
+        self._has_failed = False
 
     async def replace(self, worker: Worker, how: str) -> None:
         """Runs the rollouts of a worker that has ended elsewhere, from the journal."""
@@ -137,7 +144,9 @@ class Replacement:
             self._groups.move(worker, new)
         others, worker.rows = sorted(worker.rows - {row}), set()
         if is_given_up:
-            await self._give_up(call, how, verdict, took_s)  # before the others resume
+            async with self._giving_up:  # else more have a row than end the run
+                if not self._has_failed:  # before the others resume
+                    await self._give_up(call, how, verdict, took_s)
         for one in others:
             self.again(one, new or self._assigned.worker_for(one))
         if row == NOBODY or is_given_up:
@@ -235,5 +244,7 @@ class Replacement:
         await asyncio.wait([self._assigned.leases[row].is_done], timeout=GIVEN_UP_WITHIN_S)
         others = self._parts.waiting() or self._assigned.leases.keys() - {row}
         if self.deaths.are_too_many and others:
-            what = f"{MOST_CULPRITS} rollouts in a row ended their workers, none finished between"
+            what = f"{self.deaths.in_a_row} rollouts in a row ended their workers"
+            what += ", none finished between"
+            self._has_failed = True
             self._parts.fail(f"{what}: {how}. Mend the environment, then resume the run", None)
