@@ -122,8 +122,11 @@ def test_of_a_journal_of_another_version_nothing_is_taken_and_it_is_kept(
     looked = program.run("run", "--resume", str(interrupted.path), "--dry-run")
     assert looked.code == 0, looked
     report = program.run("report", str(interrupted.path))
-    for said in (looked.err, report.err):
+    status = program.run("status", str(interrupted.path))
+    as_json = program.run("status", str(interrupted.path), "--json")
+    for said in (looked.err, report.err, status.err, *json.loads(as_json.out)["warnings"]):
         assert "journal.jsonl is of version 2, and this tui-eval reads 1" in said
+    assert json.loads(as_json.out)["warnings"]
     assert journal.read_bytes() == newer
     requests_before = len(fault_server.requests)
     fault_server.script(CHAT, [GOOD])

@@ -58,6 +58,7 @@ def status_object(state: RunState, pid: int, silent: str = "") -> dict[str, Any]
         "status": status_of(state, pid),
         "exit_code": end.exit_code if end is not None and not pid else None,
         "error": silent or (end.text if end is not None and not pid else "") or None,
+        "warnings": [] if pid else [text for level, text in state.notices if level == "warning"],
         "paused": (pause_text(state) or None) if pid else None,
         "engine": {"pid": pid} if pid else None,
         "disk_refuses": _refusal_object(state) if pid else None,
