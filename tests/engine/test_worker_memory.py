@@ -25,6 +25,9 @@ def load_environment(place="", at_load=0, at_second_load=0):
     open("loaded", "w").close()
 
     async def right(state):
+        if state["answer"] == place == "ends its first worker" and not os.path.exists("ended"):
+            open("ended", "w").close()
+            os._exit(9)
         while state["answer"] == place == "grows":
             KEPT.append(b"x" * 10_000_000)
         if state["answer"] == place == "asks for too much":
@@ -95,6 +98,17 @@ def test_a_worker_that_takes_more_than_the_first_ends_the_run_without_the_class_
     done = run_here(grows, *request(fault_server, *limit, at_second_load=400_000_000))
     assert done.code == 1 and "RefusedError" not in done.out + done.err, done
     assert "--worker-memory: a worker takes " in done.out + done.err
+    assert "Give it more" in done.out
+
+
+def test_one_in_the_place_of_another_that_takes_more_at_its_load_ends_the_run_with_what_helps(
+    grows: Program, fault_server: FaultServer
+) -> None:
+    limit = ("-w", "1", "--worker-memory", "300MB")
+    args = {"place": "ends its first worker", "at_second_load": 400_000_000}
+    done = run_here(grows, *request(fault_server, *limit, **args))
+    assert done.code == 1, done
+    assert "300MB (--worker-memory)" in done.out and "Give it more" in done.out, done
 
 
 @pytest.mark.parametrize(

@@ -290,6 +290,8 @@ async def ended_at_load(worker: Worker, env_id: str) -> WorkerEndedError:
     how = await worker.lost
     place = place_of(worker.last_stack, env_id)
     where = f" ({place})" if place else ""
+    if worker.verdict is not None and worker.verdict.cause == MEMORY:
+        how, where = worker.verdict.why, ". Give it more, then resume the run"
     return WorkerEndedError(
         f"environment {env_id} ended its worker while it was loaded: {how}{where}"
     )
