@@ -10,11 +10,23 @@ from pathlib import Path
 import pytest
 
 from tui_eval.runs.layout import RunDir, unsaved_root
-from tui_eval.runs.rescue import find_rescued, remove_taken_in, rescue, take_in
+from tui_eval.runs.rescue import (
+    continued_in,
+    find_rescued,
+    note_continued,
+    remove_taken_in,
+    rescue,
+    take_in,
+)
 from tui_eval.runs.unsaved import KEPT_S, prune
 
 ROWS = [b'{"example_id": 0}\n', b'{"example_id": 1}\n']
 RECORDS = [b'{"row": 2}\n']
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TUI_EVAL_STATE_DIR", str(tmp_path / "state"))
 
 
 @pytest.fixture
@@ -90,3 +102,14 @@ def test_what_others_may_have_written_is_not_read(run: RunDir) -> None:
     assert not find_rescued(run)
     remove_taken_in(time.time() + 60)
     assert folder.exists()
+
+
+def test_where_a_session_continued_is_known_for_as_long_as_that_run_is_there(
+    run: RunDir, tmp_path: Path
+) -> None:
+    other = run_of("two", tmp_path / "other")
+    note_continued("one", other.path)
+    assert continued_in(run) == other.path and continued_in(other) is None
+    assert not find_rescued(run)
+    (tmp_path / "other").rename(tmp_path / "moved")
+    assert continued_in(run) is None

@@ -27,11 +27,14 @@ from tui_eval.runs.file_writing import cut_name
 from tui_eval.runs.layout import RunDir, unsaved_root
 from tui_eval.runs.repair import append_once
 from tui_eval.runs.run_info import modified, read_requested
+from tui_eval.runs.writer import write_atomically
 from tui_eval.text.figures import plural
 
 FOLDER = "unwritten"
 TAKEN_IN = "taken-in"
 """File beside what was taken in, by one run at least; its last change is the last time."""
+CONTINUED = "continued-in"
+"""File with the path of the directory in which a session continued, under another name."""
 
 
 class Rescued(msgspec.Struct, frozen=True):
@@ -90,12 +93,35 @@ def _hash(data: bytes) -> str:
     return sha256(data).hexdigest()[:16]
 
 
+def note_continued(session: str, path: Path) -> None:
+    """Writes down where a session continues from now on, as its directory refuses to say so.
+
+    Raises:
+        OSError: The user's state directory refuses as well.
+    """
+    folder = _made(unsaved_root() / FOLDER / _hash(session.encode()))
+    write_atomically(folder / CONTINUED, os.fsencode(path))
+
+
+def continued_in(run: RunDir) -> Path | None:
+    """The run in which the last session on a run continued; None where it did not, or is gone."""
+    for folder, is_shared in _folders(run):
+        if is_shared and (folder / CONTINUED).is_file():
+            other = RunDir(Path(os.fsdecode((folder / CONTINUED).read_bytes())))
+            return other.path if other.is_run() else None
+    return None
+
+
 def _write(folder: Path, rows: Sequence[bytes], records: Sequence[bytes]) -> Path:
+    _append(RunDir(_made(folder)), rows, records)
+    return folder
+
+
+def _made(folder: Path) -> Path:
     for one in (folder.parent.parent, folder.parent, folder):
         one.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not _is_own(folder):
         raise PermissionError(f"{folder} is another user's")
-    _append(RunDir(folder), rows, records)
     return folder
 
 
@@ -116,20 +142,27 @@ def _append(run: RunDir, rows: Sequence[bytes], records: Sequence[bytes]) -> Non
 
 def find_rescued(run: RunDir) -> list[Rescued]:
     """What the last session on a run, or on the run that it is a copy of, has left elsewhere."""
+    kept = ((folder, RunDir(folder), is_shared) for folder, is_shared in _folders(run))
+    found = [
+        Rescued(folder, _lines(one.results), _lines(one.journal), is_shared)
+        for folder, one, is_shared in kept
+    ]
+    return [one for one in found if one.rows or one.records]
+
+
+def _folders(run: RunDir) -> Iterator[tuple[Path, bool]]:
+    """The folders of a run that are there, and whether its copies have them as well."""
     roots = [root for root in _roots() if root.is_dir()]
-    return [one for root in roots for one in _found(run, root)]
-
-
-def _found(run: RunDir, root: Path) -> Iterator[Rescued]:
+    if not roots:
+        return
     path, session = run.path.resolve(), read_requested(run).get("session")
     names = {f"{cut_name(path.name)}-{_hash(os.fsencode(path))}": False}
     if session and isinstance(session, str):
         names[_hash(session.encode())] = True
-    for name, is_shared in names.items():
-        folder = root / name
-        if folder.is_dir() and _is_own(folder):
-            kept = RunDir(folder)
-            yield Rescued(folder, _lines(kept.results), _lines(kept.journal), is_shared)
+    for root in roots:
+        for name, is_shared in names.items():
+            if (root / name).is_dir() and _is_own(root / name):
+                yield root / name, is_shared
 
 
 def _lines(path: Path) -> list[bytes]:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import shutil
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from tui_eval.runs.journal import Journal
 from tui_eval.runs.layout import EVALS, RunDir, unsaved_root
 from tui_eval.runs.lock import LockHeldError, RunLock
 from tui_eval.runs.redaction import Redactor
-from tui_eval.runs.rescue import rescue
+from tui_eval.runs.rescue import note_continued, rescue
 from tui_eval.runs.writer import RunWriter, write_atomically
 from tui_eval.text.figures import plural
 
@@ -121,6 +122,17 @@ class RunFiles:
         self.writer.move_to(run)
         self.journal.move_to(run.journal)
         before.release()
+        with contextlib.suppress(OSError):  # then both are known by one name
+            self._rename_session()
+
+    def _rename_session(self) -> None:
+        """Gives the session another name than the one in the directory that it has left."""
+        run, plan = self._prepared.run, self._prepared.plan
+        before, session = plan.session, uuid.uuid4().hex
+        renamed = plan.model_copy(update={"session": session})
+        write_atomically(run.plan, plan_to_toml(renamed).encode())
+        plan.session = session
+        note_continued(before, run.path)
 
     def close(self) -> Unwritten:
         """Writes the lines that wait and closes the files; removed ones are written elsewhere."""

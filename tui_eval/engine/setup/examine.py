@@ -19,6 +19,7 @@ from tui_eval.engine.setup.plan_checks import (
     environment_faults,
     memory_faults,
     outputs_fault,
+    resume_faults,
     until_faults,
     worker_faults,
 )
@@ -59,9 +60,10 @@ def examine(request: Request, one: PlannedEvaluation, opened: OpenedEnvironment)
     """
     plan, run, before, info = one.plan, one.run, one.before, opened.info
     faults, notices = list(opened.faults), list[Notice]()
+    accepts = bool(request.raw.get("accept_changes"))
     if before is not None and run is not None and info is not None and info.before is not None:
-        accepts = bool(request.raw.get("accept_changes"))
         faults += content_faults(plan, run, before, info, accepts=accepts)
+    faults += [] if run is None else resume_faults(run, accepts=accepts)
     worker = None if opened.worker is None else opened.worker.pid
     if not plan.no_preflight:
         faults += outputs_fault(plan) if run is None else []

@@ -18,6 +18,7 @@ from tui_eval.fold.query.conditions import ConditionError
 from tui_eval.processes import free_memory, private_memory
 from tui_eval.runs.layout import RunDir, outputs_root, unsaved_root
 from tui_eval.runs.opening import read_run
+from tui_eval.runs.rescue import continued_in, find_rescued
 from tui_eval.runs.row import COLUMN_NAMES
 from tui_eval.types import RolloutInput
 from tui_eval.worker.describing.info import EnvironmentInfo
@@ -39,6 +40,10 @@ _STATE_KEYS = frozenset(
 """Keys that states of bundled classes have."""
 FIRST_FILES = 4096
 """Bytes of room that a new run needs."""
+CONTINUED = "Resume that one, or both of them with --accept-changes"
+"""The hint where a run was continued in another directory."""
+MAKE_ROOM = "Make room there, or make it writable, and resume it again: nothing of it is lost"
+"""The hint where a run that is there already cannot be written."""
 
 
 def environment_faults(plan: RunPlan, info: EnvironmentInfo | None) -> list[Fault]:
@@ -180,6 +185,22 @@ def outputs_fault(plan: RunPlan) -> list[Fault]:
     return [Fault(str(root), what, elsewhere(plan))]
 
 
+def resume_faults(run: RunDir, *, accepts: bool) -> list[Fault]:
+    """The faults that a run was continued in another directory, and that its own takes no more.
+
+    Args:
+        accepts: It is resumed all the same where it was continued.
+    """
+    faults, other = [], continued_in(run)
+    if other is not None and not accepts:
+        what = f"the run was saved as {other} and continued there"
+        faults.append(Fault(str(run.path), what, CONTINUED))
+    needed = sum(len(line) for one in find_rescued(run) for line in (*one.rows, *one.records))
+    if why := _unwritable(run.path, max(needed, 1)):
+        faults.append(Fault(str(run.path), f"the run cannot be written here: {why}", MAKE_ROOM))
+    return faults
+
+
 def elsewhere(plan: RunPlan) -> str:
     """The hint where the directory of a run cannot be written."""
     if plan.save:
@@ -187,11 +208,11 @@ def elsewhere(plan: RunPlan) -> str:
     return "Set TUI_EVAL_STATE_DIR to a folder that you can write to, or name one with -s -o"
 
 
-def _unwritable(folder: Path) -> str:
-    """Why nothing can be written there; empty where it can."""
+def _unwritable(folder: Path, size: int = FIRST_FILES) -> str:
+    """Why so many bytes cannot be written there; empty where they can."""
     try:
-        with tempfile.NamedTemporaryFile(dir=folder) as file:
-            file.write(bytes(FIRST_FILES))
+        with tempfile.TemporaryFile(dir=folder) as file:  # leaves the folder's date as it is
+            file.write(bytes(size))
     except OSError as error:
         return error.strerror or str(error)
     return ""

@@ -22,7 +22,7 @@ from tui_eval.config.plan import RunPlan, plan_to_toml
 from tui_eval.config.secret_values import masked, secret_texts, secrets_of_url
 from tui_eval.engine.limits.open_file_room import within_open_files
 from tui_eval.engine.setup.examine import Checked
-from tui_eval.engine.setup.plan_checks import elsewhere
+from tui_eval.engine.setup.plan_checks import MAKE_ROOM, elsewhere
 from tui_eval.engine.setup.prepared import LoadedHere, Prepared
 from tui_eval.engine.setup.resume import budget_reached, restore_progress
 from tui_eval.errors import Fault, Notice, RefusedError, warning
@@ -53,8 +53,6 @@ from tui_eval.worker.examples import Examples, Places
 
 MOST_SHOWN = 6
 """How many packages whose versions differ are named."""
-MAKE_ROOM = "Make room there, or make it writable, and resume it again: nothing of it is lost"
-"""The hint where a run that is there already cannot be written."""
 
 
 def prepare(
