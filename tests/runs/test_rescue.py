@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from hashlib import sha256
 from pathlib import Path
@@ -113,3 +115,21 @@ def test_where_a_session_continued_is_known_for_as_long_as_that_run_is_there(
     assert not find_rescued(run)
     (tmp_path / "other").rename(tmp_path / "moved")
     assert continued_in(run) is None
+
+
+ON_A_FULL_MACHINE = """
+import pathlib, resource, sys
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.rescue import find_rescued
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+print(len(find_rescued(RunDir(pathlib.Path(sys.argv[1])))), flush=True)
+"""
+
+
+@pytest.mark.process
+def test_it_is_found_where_no_disk_takes_anything(run: RunDir) -> None:
+    rescue("one", ROWS, RECORDS)
+    command = (sys.executable, "-c", ON_A_FULL_MACHINE, str(run.path))
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout == "1\n", done.stderr

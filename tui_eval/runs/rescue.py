@@ -85,8 +85,10 @@ def rescue(session: str, rows: Sequence[bytes], records: Sequence[bytes]) -> Pat
 
 
 def _roots() -> list[Path]:
-    temporary = Path(tempfile.gettempdir()) / f"tui-eval-{os.getuid()}"
-    return [root / FOLDER for root in (unsaved_root(), temporary)]
+    roots = [unsaved_root()]
+    with contextlib.suppress(FileNotFoundError):  # no folder for temporary files takes any
+        roots.append(Path(tempfile.gettempdir()) / f"tui-eval-{os.getuid()}")
+    return [root / FOLDER for root in roots]
 
 
 def _hash(data: bytes) -> str:
@@ -152,7 +154,7 @@ def find_rescued(run: RunDir) -> list[Rescued]:
 
 def _folders(run: RunDir) -> Iterator[tuple[Path, bool]]:
     """The folders of a run that are there, and whether its copies have them as well."""
-    roots = [root for root in _roots() if root.is_dir()]
+    roots = [root for root in _roots() if os.access(root, os.R_OK)]
     if not roots:
         return
     path, session = run.path.resolve(), read_requested(run).get("session")
