@@ -7,8 +7,11 @@ comes along where the run is moved or copied, and the next session, which has an
 them where they belong before it writes its own. So the run and each copy of it take them in once,
 whichever is resumed first: what was taken in stays for the others, for as long as unsaved runs do.
 
-Versions before 0.3 had them under a name made of the run's path; these are found by that, and are
+Earlier versions had them under a name made of the run's path; these are found by that, and are
 removed once they are taken in, as nothing says then that they were.
+
+A session that leaves a directory whose disk refuses, for another one, has another name there. Where
+it went stands here, too, under the name that it had: the old directory does not take it.
 """
 
 from __future__ import annotations
