@@ -24,6 +24,7 @@ FILES = (
     "/runs/disk_thread.py",
     "/worker/call_recorder.py",
     "/worker/recorded_calls.py",
+    "/worker/request_digests.py",
 )
 """Files of the journal: of the engine, and of a worker."""
 WRITES, ANSWERS, ANSWER_BYTES = 2000, 32, 8192

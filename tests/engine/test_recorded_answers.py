@@ -119,7 +119,7 @@ async def test_from_the_first_request_that_differs_the_model_is_called(
     first = Run(path).rows[0]
     assert said(first) == ["a", "1!", "B", "2!", "C", "3!", "D"]
     assert used(first) == (40, 20)
-    assert "continues live in turn 2, message 3 of the request differs" in caplog.text
+    assert "continues live in turn 2: content of message 3 (user) differs" in caplog.text
 
 
 async def test_who_is_not_replayable_restarts(folder: Path, fault_server: FaultServer) -> None:

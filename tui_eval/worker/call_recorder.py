@@ -12,7 +12,8 @@ import msgspec
 
 from tui_eval.runs.plain_json import encode_whatever
 from tui_eval.worker.ports import Journal
-from tui_eval.worker.recorded_calls import RecordedCalls, SettingsDigests
+from tui_eval.worker.recorded_calls import RecordedCalls
+from tui_eval.worker.request_digests import SettingsDigests
 from tui_eval.worker.rollout_observer import RolloutObserver
 from tui_eval.worker.work import Work
 

@@ -9,8 +9,6 @@ parallel: see `JudgeAnswers`.
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -22,11 +20,16 @@ from tui_eval.runs.journal_records import restore_response, tokens_of_answer
 from tui_eval.runs.plain_json import encode_model, encode_whatever
 from tui_eval.token_kinds import Tokens, plus
 from tui_eval.types import Response
+from tui_eval.worker.request_digests import (
+    SettingsDigests,
+    difference,
+    digest_of,
+    digest_of_message,
+    equal_messages,
+    is_same,
+)
 
-log = logging.getLogger("tui_eval.rollout")
-
-_DIGEST_BYTES, _JUDGE_DIGEST_BYTES = 8, 16
-_PARTS = {"model": "the model", "sampling": "the sampling parameters", "tools": "the tools"}
+_JUDGE_DIGEST_BYTES = 16
 
 
 class RecordedCalls:
@@ -53,11 +56,15 @@ class RecordedCalls:
         self._names: Counter[str] = Counter()
         self._digests: dict[int, tuple[Any, str]] = {}
         self._settings = settings
+        self._outlines: dict[str, Mapping[str, str]] = {}
+        """Those of settings that the journal has of this rollout, by their digest."""
+        for one in self._left:
+            self._outlines.update(one.get("settings", {}))
         judged = [one for one in earlier if "judge" in one]
         self._judged = JudgeAnswers(judged) if judged else None
         self._loop = asyncio.get_running_loop()
         self.difference = ""
-        """The part of a request that differs from before; empty where none does."""
+        """What of a request is not as before, in words; empty where nothing is."""
         self.turn = 0
         """Number of the last call, from 1."""
 
@@ -71,21 +78,28 @@ class RecordedCalls:
         """Begins a call; it has its answer, where there was the same one before."""
         self.turn += 1
         digests = self._digests  # of messages that stand in the request of every later turn, too
+        settings = self._settings.of(model, sampling_args, tools)
         request = {
-            **self._settings.of(model, sampling_args, tools),
+            **settings.digests,
             "messages": [
                 known[1] if (known := digests.get(id(message))) else self._digest_of(message)
                 for message in prompt
             ],
         }
-        call = RecordedCall(partial(self.keep, {"request": request}))
-        for place, record in enumerate(self._left):
-            if record["request"] == request:
+        is_outlined = settings.is_outlined_in(self._outlines)
+        record = {"request": request, **({} if is_outlined else {"settings": settings.outlines})}
+        call = RecordedCall(partial(self._keep_request, record))
+        for place, one in enumerate(self._left):
+            if is_same(one["request"], request):
                 del self._left[place]
-                call.answer = restore_response(record["response"]), record["ms"]
+                call.answer = restore_response(one["response"]), one["ms"]
                 return call
         if self._left:
-            self.difference = _difference(self._left[0]["request"], request)
+            before = max(
+                (one["request"] for one in self._left), key=partial(equal_messages, now=request)
+            )
+            outlines = {**self._outlines, **settings.outlines}
+            self.difference = difference(before, request, outlines)
         return call
 
     def result(self, name: str) -> RecordedResult:
@@ -116,7 +130,7 @@ class RecordedCalls:
         Args:
             request: All values that its answer depends on.
         """
-        digest = _digest(encode_whatever(list(request)), _JUDGE_DIGEST_BYTES)
+        digest = digest_of(encode_whatever(list(request)), _JUDGE_DIGEST_BYTES)
         call = RecordedCall(partial(self._keep_from_any_thread, {"judge": digest}))
         record = None if self._judged is None else self._judged.take(digest)
         if record is not None:
@@ -145,6 +159,13 @@ class RecordedCalls:
         encoded = encode_model(response)
         return self._keep({**self._record, **request, "ms": model_ms, "response": encoded})
 
+    def _keep_request(
+        self, record: Mapping[str, Any], response: Response, model_ms: float
+    ) -> Awaitable[None]:
+        """Does the same; the journal has the outlines of these settings from now on."""
+        self._outlines.update(record.get("settings", {}))
+        return self.keep(record, response, model_ms)
+
     async def _keep_from_any_thread(
         self, request: Mapping[str, Any], response: Response, model_ms: float
     ) -> None:
@@ -159,7 +180,7 @@ class RecordedCalls:
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(keep(), self._loop))
 
     def _digest_of(self, message: Any) -> str:
-        digest = _digest(encode_model(message))
+        digest = digest_of_message(message)
         self._digests[id(message)] = message, digest
         return digest
 
@@ -186,28 +207,6 @@ class RecordedResult(msgspec.Struct):
 
     keep: Callable[[Any], Awaitable[None]]
     value: tuple[Any] | None = None
-
-
-class SettingsDigests:
-    """Digests of the settings of requests, which seldom differ from one to the next."""
-
-    def __init__(self) -> None:
-        self._known: tuple[Any, ...] = ()
-        self._digests: dict[str, str] = {}
-
-    def of(
-        self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
-    ) -> dict[str, str]:
-        """The digest of each part of a request but its messages."""
-        given = model, sampling_args, tools
-        if given != self._known:
-            self._known = model, dict(sampling_args), list(tools)
-            self._digests = {
-                "model": model,
-                "sampling": _digest(encode_whatever(sampling_args)),
-                "tools": _digest(b"\n".join(map(encode_model, tools))),
-            }
-        return self._digests
 
 
 class JudgeAnswers:
@@ -250,19 +249,3 @@ def _tokens_of(records: Iterable[Mapping[str, Any]]) -> Tokens:
     for one in records:
         tokens = plus(tokens, tokens_of_answer(one))
     return tokens
-
-
-def _digest(data: bytes, size: int = _DIGEST_BYTES) -> str:
-    return hashlib.blake2b(data, digest_size=size).hexdigest()
-
-
-def _difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """The part of a request that is not as it was, for people."""
-    for part, words in _PARTS.items():
-        if before.get(part) != now[part]:
-            return words
-    earlier, messages = before.get("messages", []), now["messages"]
-    for number, (one, other) in enumerate(zip(earlier, messages, strict=False), 1):
-        if one != other:
-            return f"message {number} of the request"
-    return f"the number of messages: {len(messages)}, not {len(earlier)}"

@@ -189,8 +189,8 @@ class RolloutObserver:
             return None
         call = self.calls.begin(*request)
         if call.answer is None and (lost := self.calls.take_unused()):
-            turn, part = self.calls.turn, self.calls.difference
-            log.warning("%s: continues live in turn %s, %s differs", self, turn, part)
+            turn, difference = self.calls.turn, self.calls.difference
+            log.warning("%s: continues live in turn %s: %s", self, turn, difference)
             self.lose(lost)
         return call
 
