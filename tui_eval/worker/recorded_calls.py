@@ -21,6 +21,7 @@ from tui_eval.runs.plain_json import encode_model, encode_whatever
 from tui_eval.token_kinds import Tokens, plus
 from tui_eval.types import Response
 from tui_eval.worker.request_digests import (
+    Settings,
     SettingsDigests,
     difference,
     digest_of,
@@ -86,9 +87,7 @@ class RecordedCalls:
                 for message in prompt
             ],
         }
-        is_outlined = settings.is_outlined_in(self._outlines)
-        record = {"request": request, **({} if is_outlined else {"settings": settings.outlines})}
-        call = RecordedCall(partial(self._keep_request, record))
+        call = RecordedCall(partial(self._keep_request, request, settings))
         for place, one in enumerate(self._left):
             if is_same(one["request"], request):
                 del self._left[place]
@@ -160,10 +159,13 @@ class RecordedCalls:
         return self._keep({**self._record, **request, "ms": model_ms, "response": encoded})
 
     def _keep_request(
-        self, record: Mapping[str, Any], response: Response, model_ms: float
+        self, request: Mapping[str, Any], settings: Settings, response: Response, model_ms: float
     ) -> Awaitable[None]:
-        """Does the same; the journal has the outlines of these settings from now on."""
-        self._outlines.update(record.get("settings", {}))
+        """Does the same, with the outlines of settings that the journal has not yet."""
+        record: dict[str, Any] = {"request": request}
+        if not settings.are_outlined_in(self._outlines):
+            self._outlines.update(settings.outlines)
+            record["settings"] = settings.encoded_outlines
         return self.keep(record, response, model_ms)
 
     async def _keep_from_any_thread(

@@ -16,6 +16,8 @@ from functools import cached_property
 from typing import Any
 from zlib import crc32
 
+import msgspec
+
 from tui_eval.runs.plain_json import encode_model, encode_whatever
 
 _DIGEST_BYTES = 8
@@ -66,8 +68,13 @@ class Settings:
             self.digests["tools"]: {tool.name: _outline_of_tool(tool) for tool in tools},
         }
 
-    def is_outlined_in(self, outlines: Mapping[str, Any]) -> bool:
-        """Whether those are among some."""
+    @cached_property
+    def encoded_outlines(self) -> msgspec.Raw:
+        """The JSON of those."""
+        return msgspec.Raw(encode_whatever(self.outlines))
+
+    def are_outlined_in(self, outlines: Mapping[str, Any]) -> bool:
+        """Whether they are among some."""
         return self.digests["sampling"] in outlines and self.digests["tools"] in outlines
 
 
