@@ -163,7 +163,7 @@ class RecordedCalls:
     ) -> Awaitable[None]:
         """Does the same, with the outlines of settings that the journal has not yet."""
         record: dict[str, Any] = {"request": request}
-        if not settings.are_outlined_in(self._outlines):
+        if request["sampling"] not in self._outlines or request["tools"] not in self._outlines:
             self._outlines.update(settings.outlines)
             record["settings"] = settings.encoded_outlines
         return self.keep(record, response, model_ms)

@@ -18,6 +18,7 @@ from zlib import crc32
 
 import msgspec
 
+from tui_eval.messages import SystemMessage, TextMessage, UserMessage
 from tui_eval.runs.plain_json import encode_model, encode_whatever
 
 _DIGEST_BYTES = 8
@@ -34,6 +35,8 @@ _FIELDS = {
     "strict": "S",
 }
 """Letters of fields; another one has its name in brackets."""
+_OF_ONE_FIELD: dict[type, str] = {SystemMessage: "sC", UserMessage: "uC", TextMessage: "xC"}
+"""Outlines of messages that have a content alone; as most have, they are not looked at."""
 _ROLE_OF = {letter: role for role, letter in _ROLES.items()}
 _FIELD_OF = {letter: field for field, letter in _FIELDS.items()}
 _CHECKED_FIELD = re.compile(r"([A-Z]|\([^)]*\))([0-9a-f]{4})?")
@@ -73,10 +76,6 @@ class Settings:
         """The JSON of those."""
         return msgspec.Raw(encode_whatever(self.outlines))
 
-    def are_outlined_in(self, outlines: Mapping[str, Any]) -> bool:
-        """Whether they are among some."""
-        return self.digests["sampling"] in outlines and self.digests["tools"] in outlines
-
 
 class SettingsDigests:
     """The settings of the last request, which are seldom others in the next."""
@@ -99,7 +98,10 @@ def digest_of(data: bytes, size: int = _DIGEST_BYTES) -> str:
 def digest_of_message(message: Any) -> str:
     """The digest of a message, and its outline."""
     fields = message.__dict__
-    if message.__pydantic_extra__:
+    if not message.__pydantic_extra__:
+        if outline := _OF_ONE_FIELD.get(type(message)):
+            return digest_of(encode_model(message)) + outline
+    else:
         fields = {**fields, **message.__pydantic_extra__}
     outline = letter = ""
     before: Any = None
