@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from program import Program, chat_answer
+from program import Program, chat_answer, tool_call
 from run_here import run_here
 from servers import FaultServer, Reply
 
@@ -181,3 +181,52 @@ def test_a_run_that_is_over_while_one_is_run_alone_ends_as_it_would_without(
     done = run_here(program, "once", *to, "--max-total-tokens", "19", "-S", '{"max_tokens": 50}')
     assert done.code == 4, done
     assert (program.folder / "began").read_text() == 2 * "once\n", "it begins no third time"
+
+
+AFTER_A_WHILE = """
+import os
+import time
+
+import tui_eval as vf
+from tui_eval.observer import CURRENT
+
+
+def look(at: str) -> str:
+    time.sleep(0.5)
+    if CURRENT.get().example_id == 9:
+        os._exit(7)
+    return at
+
+
+def load_environment():
+    rows = [{"question": f"q{n}", "answer": ""} for n in range(32)]
+    rubric = vf.Rubric([lambda completion: 1.0])
+    return vf.ToolEnv(tools=[look], dataset=rows, rubric=rubric, max_turns=2)
+"""
+
+
+@pytest.mark.parametrize("rollouts", [1, 2])
+def test_one_of_many_that_ends_its_worker_from_a_thread_is_found_by_halves(
+    program: Program, fault_server: FaultServer, rollouts: int
+) -> None:
+    program.environment("after", AFTER_A_WHILE)
+    call = chat_answer("", tool_calls=[tool_call("look", '{"at": "it"}')])
+    fault_server.script("/v1/chat/completions", [Reply(body=call)])
+    to = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "-1", "-r", str(rollouts), "-s")
+    done = run_here(program, "after", *to, "-c", "64", "--no-preflight")
+    assert done.code == 3, done
+    rows = program.only_run().rows
+    ended = [row["example_id"] for row in rows if row["error"]]
+    assert ended == [9] * rollouts and len(rows) == 32 * rollouts
+    assert done.err.count("A worker ended") <= 8 * rollouts, done.err
+
+
+def test_those_beside_one_that_is_given_up_are_suspects_no_more() -> None:
+    deaths = WorkerDeaths()
+    assert deaths.suspects(1, [2, 3, 4]) == []
+    assert deaths.suspects(2, [3, 4]) == [3, 4]
+    deaths.clear_suspects(2)
+    assert deaths.suspects(5, [3]) == [3] and deaths.suspects(6, [4]) == [4]
+    for row in (1, 3, 4):
+        deaths.written(row)
+    assert deaths.suspects(7, [3, 4]) == []

@@ -63,7 +63,7 @@ class Pool:
         self.workers: list[Worker] = []
         """Those that get new rollouts."""
         self.every: set[Worker] = set()
-        """Those, and others that run one rollout."""
+        """Those, and others that run some rollouts apart."""
 
     async def open(self, count: int, first: Worker | None) -> None:
         """Starts workers, and waits until all can run rollouts.

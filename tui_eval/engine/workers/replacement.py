@@ -1,16 +1,18 @@
 """Replacement of workers that have ended: another one resumes their rollouts from the journal.
 
 The rollout whose code it called last is run in a worker of its own then; where that one ends as
-well, its row says so, and the run continues: it is one of many. Where one after the other ends its
-workers, the code or the machine is at fault, not a rollout, and each row costs two processes and
-two loads of the environment: then the run is ended.
+well, its row says so, and the run continues: it is one of many. It may have been another one, whose
+code runs in a thread meanwhile: those that were in a worker when it ended twice are run apart, in
+two halves, so that of a thousand it takes ten workers to find one. Where one after the other ends
+its workers, the code or the machine is at fault, not a rollout, and each row costs two processes
+and two loads of the environment: then the run is ended.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from tui_eval.engine.limits.limits import Held
 from tui_eval.engine.transport.worker import Verdict, Worker
@@ -39,6 +41,10 @@ class WorkerDeaths:
 
     def __init__(self) -> None:
         self._of: Counter[int] = Counter()
+        self._in_flight: Counter[int] = Counter()
+        """How often each rollout was in a worker that died, and nothing explains why."""
+        self._beside: dict[int, Sequence[int]] = {}
+        """Those that were in it beside the one whose code it called last."""
         self._culprits: set[int] = set()
         self._generating = 0
         """Culprits since a rollout was last generated."""
@@ -49,6 +55,18 @@ class WorkerDeaths:
         """Counts a worker that died in the code of this rollout; returns how many did."""
         self._of[row] += 1
         return self._of[row]
+
+    def suspects(self, row: int, others: Sequence[int]) -> list[int]:
+        """Counts others that were in a worker that died in the code of this rollout; returns those
+        that were twice.
+        """
+        self._beside[row] = others
+        self._in_flight.update(others)
+        return [one for one in others if self._in_flight[one] > 1]
+
+    def clear_suspects(self, row: int) -> None:
+        """Notes that it was this rollout, and none of those that were beside it."""
+        self._in_flight.subtract(self._beside.pop(row, ()))
 
     @property
     def of_nobody(self) -> int:
@@ -86,8 +104,9 @@ class WorkerDeaths:
 
     def written(self, row: int) -> None:
         """Notes that a rollout has its row."""
+        for counted in (self._of, self._in_flight, self._beside):
+            counted.pop(row, None)
         self._of.pop(NOBODY, None)
-        self._of.pop(row, None)
         if row not in self._culprits:
             self._generating = self._scored = 0
 
@@ -143,17 +162,32 @@ class Replacement:
                 return
             self._groups.move(worker, new)
         others, worker.rows = sorted(worker.rows - {row}), set()
+        apart = [] if is_given_up else self._halves(row, others)
         if is_given_up:
+            self.deaths.clear_suspects(row)
             async with self._giving_up:  # else more have a row than end the run
                 if not self._has_failed:  # before the others resume
                     await self._give_up(call, how, verdict, took_s)
-        for one in others:
+        for one in sorted(set(others).difference(*apart)):
             self.again(one, new or self._assigned.worker_for(one))
-        if row == NOBODY or is_given_up:
-            return
-        alone = await self._started(self._pool.start_another())
-        if alone is not None:
-            self.again(row, alone)
+        await asyncio.gather(*map(self._run_apart, apart))
+
+    def _halves(self, row: int, others: Sequence[int]) -> list[list[int]]:
+        """The rollouts that get workers of their own: the one whose code ran last, and suspects.
+
+        Those of a group are scored together, so that suspects are only looked for before.
+        """
+        found = self.deaths.suspects(row, others)
+        if self._parts.prepared.grouped:
+            found = [one for one in found if self._assigned.in_flight(one)[0] is None]
+        alone = [] if row == NOBODY else [row]
+        return [rows for rows in (alone, found[::2], found[1::2]) if rows]
+
+    async def _run_apart(self, rows: Sequence[int]) -> None:
+        worker = await self._started(self._pool.start_another())
+        if worker is not None:
+            for row in rows:
+                self.again(row, worker)
 
     async def _started(self, starting: Awaitable[Worker]) -> Worker | None:
         """Waits for a worker's start; None where that fails, which ends the run."""

@@ -200,7 +200,8 @@ class WorkerRollouts:
             self._replacement.again(
                 row, self._assigned.worker_for(row)
             )  # it waits where its group does
-            worker.leave()
+            if not worker.rows:
+                worker.leave()
             return
         waits = row in worker.rows and self._plan.score_at_end and not lease.is_scored
         if waits and not lease.is_done.done():
