@@ -123,7 +123,7 @@ def parts_of(places: Places, schedule: Schedule, limits: Limits, warned: list[st
     nothing = SimpleNamespace(
         active=active,
         mark_changed=lambda rollout: None,
-        write_soon=lambda row, number, line: active.pop(row),
+        write=lambda row, number, line: active.pop(row),
         lines=lambda row: [],
     )
 

@@ -46,23 +46,17 @@ class FinishedRows:
     def write(self, row: int, number: int, line: bytes) -> bytes:
         """Writes a line, then reports it, and forgets the journal's records of its rollout.
 
+        One `write()` has all that come within a turn of the loop: each is made in another thread,
+        as the disk may not answer, which takes longer than a line does.
+
         Args:
             number: Of the rollout, among those of its example.
 
         Returns:
-            The line as it is written, now or later: without secrets.
+            The line as it will be written: without secrets.
         """
-        line = self._add(row, number, line)
-        self._write_if_possible()
-        return line
-
-    def write_soon(self, row: int, number: int, line: bytes) -> None:
-        """The same, by one `write()` with all that come within this turn of the loop."""
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._write_if_possible)
-        self._add(row, number, line)
-
-    def _add(self, row: int, number: int, line: bytes) -> bytes:
         line = self._writer.redact.line(line)
         self._waiting.append((row, number, line))
         if self.is_held or self._is_refused:

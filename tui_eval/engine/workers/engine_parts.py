@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -17,13 +17,6 @@ from tui_eval.worker.work import ColumnsSeen
 
 PendingWork: TypeAlias = Coroutine[Any, Any, None] | asyncio.Future[None]
 """Work that a run waits for: a coroutine becomes a task, a future is done by others."""
-
-
-class RowsOnDisk(Rows, Protocol):
-    """The rows of finished rollouts, those of workers written in batches."""
-
-    def write_soon(self, row: int, number: int, line: bytes) -> None:
-        """Writes the line of a rollout within this turn of the loop, then reports it."""
 
 
 class EngineParts(msgspec.Struct, frozen=True):
@@ -41,7 +34,7 @@ class EngineParts(msgspec.Struct, frozen=True):
     prepared: Prepared
     hub: Hub
     limits: Limits
-    rows: RowsOnDisk
+    rows: Rows
     journal: Journal
     columns: ColumnsSeen
     guard: CallGuard | None

@@ -89,7 +89,7 @@ class Reports:
         rollout = self._parts.hub.active.get(message.row)
         if isinstance(rollout, RemoteRollout):
             rollout.is_over = True
-        self._parts.rows.write_soon(message.row, message.number, message.line)
+        self._parts.rows.write(message.row, message.number, message.line)
         if self._parts.prepared.grouped:
             self.groups.written(message.row, message.line)
         self._row_written(worker, message.row)
