@@ -124,6 +124,7 @@ def test_cuts_of_what_people_s_code_says_go_through_no_key(
 @pytest.mark.parametrize(
     ("source", "words"),
     [(RAISES, ()), (RAISES, ("--dry-run",)), (RAISES, ("--json",)), (SERVER, ("-s",))],
+    ids=["console", "dry run", "JSON", "server"],
 )
 def test_a_refusal_says_no_key_and_no_part_of_one(
     program: Program, fault_server: FaultServer, source: str, words: tuple[str, ...]

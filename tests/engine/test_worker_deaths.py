@@ -205,7 +205,7 @@ def load_environment():
 """
 
 
-@pytest.mark.parametrize("rollouts", [1, 2])
+@pytest.mark.parametrize("rollouts", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_one_of_many_that_ends_its_worker_from_a_thread_is_found_by_halves(
     program: Program, fault_server: FaultServer, rollouts: int
 ) -> None:
