@@ -175,24 +175,76 @@ async def test_the_field_that_differs_is_named(
     assert logged(caplog) == dict(enumerate(words for *_, words in DIFFERENCES))
 
 
+class Turns(vf.MultiTurnEnv):
+    """Six turns; what it says after each is the text of its number."""
+
+    texts: list[str]
+    hold = 0
+    held = 0
+
+    async def env_response(self, messages: Any, state: vf.State, **_: Any) -> Any:
+        turn = len(state["trajectory"])
+        if turn == self.hold:
+            self.held = turn
+            await asyncio.Event().wait()
+        drawn = await vf.record(state, "drawn", lambda: self.texts[turn])
+        return [{"role": "user", "content": f"{self.texts[turn]} {drawn}"}]
+
+
+def six_turns() -> Turns:
+    rubric = vf.Rubric([lambda completion: 1.0])
+    env = Turns(dataset=[{"question": "a"}], rubric=rubric, max_turns=6)
+    env.texts = [*"-123456"]
+    return env
+
+
+def texts_logged(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [text.rsplit("attempt 1: ")[-1] for text in caplog.messages]
+
+
 async def test_of_a_rollout_that_was_cut_short_twice_the_nearest_request_is_compared(
     folder: Path, fault_server: FaultServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    texts = [*"-123456"]
-
-    class Turns(vf.MultiTurnEnv):
-        async def env_response(self, messages: Any, state: vf.State, **_: Any) -> Any:
-            return [{"role": "user", "content": texts[len(state["trajectory"])]}]
-
-    rubric = vf.Rubric([lambda completion: 1.0])
-    env, path = Turns(dataset=[{"question": "a"}], rubric=rubric, max_turns=6), folder / "run"
+    env, path = six_turns(), folder / "run"
     for turn, script in ((2, "1234"), (4, "345"), (0, "5")):
         await stopped_in_turn(env, fault_server, path, script)
-        texts[turn] = "other"
-    assert [text.rsplit("attempt 1: ")[-1] for text in caplog.messages] == [
+        env.texts[turn] = "other"
+    assert texts_logged(caplog) == [
         "continues live in turn 3: content of message 5 (user) differs",
         "continues live in turn 5: content of message 9 (user) differs",
     ]
+
+
+async def test_what_was_given_up_once_is_neither_compared_nor_counted_again(
+    folder: Path, fault_server: FaultServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    env, path = six_turns(), folder / "run"
+    await stopped_in_turn(env, fault_server, path, "1234")
+    env.texts[2] = "other"
+    for script in "3", "4", "":
+        await stopped_in_turn(env, fault_server, path, script)
+    fault_server.script(CHAT, [Reply(body=chat_answer(text)) for text in "56"])
+    await evaluated(env, fault_server, path)
+    assert texts_logged(caplog) == ["continues live in turn 3: content of message 5 (user) differs"]
+    [row] = Run(path).rows
+    assert row["token_usage"]["input_tokens"] == 60
+    assert row["tui_eval"]["lost_usage"]["input_tokens"] == 20
+
+
+async def test_a_result_that_was_given_up_is_given_to_no_later_branch(
+    folder: Path, fault_server: FaultServer
+) -> None:
+    env, path = six_turns(), folder / "run"
+    await stopped_in_turn(env, fault_server, path, "1234")
+    env.texts[2:5], env.hold = ["x", "y", "z"], 4
+    fault_server.script(CHAT, [Reply(body=chat_answer(text)) for text in "34"])
+    await stopped(env, fault_server, path, lambda: env.held == 4)
+    env.hold = 0
+    fault_server.script(CHAT, [Reply(body=chat_answer(text)) for text in "56"])
+    await evaluated(env, fault_server, path)
+    [row] = Run(path).rows
+    said = [message["content"] for message in row["completion"]]
+    assert said[1::2] == ["1 1", "x 2", "y y", "z z", "5 5"]
 
 
 def journal_of(path: Path) -> list[dict[str, Any]]:

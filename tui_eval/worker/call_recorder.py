@@ -83,7 +83,9 @@ class CallRecorder:
             await self._writes.wait(observer, self._journal.add_answer(record["row"], line))
             observer.code_begins()
 
-        return RecordedCalls(record, keep, self._settings, earlier)
+        calls = RecordedCalls(record, keep, self._settings, earlier)
+        observer.lose(calls.lost_before)
+        return calls
 
 
 class _Write(msgspec.Struct, eq=False):

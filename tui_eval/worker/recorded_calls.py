@@ -2,8 +2,9 @@
 
 A rollout that was cut short restarts with a fresh environment. As long as it sends the same
 requests, in whatever order, it gets the answers that were paid for already; from the first request
-on that differs it calls the model itself, and the other answers are lost. Judges are called in
-parallel: see `JudgeAnswers`.
+on that differs it calls the model itself, and the other answers are lost. The next record has their
+places, so that a later replay does not take them either. Judges are called in parallel: see
+`JudgeAnswers`.
 """
 
 from __future__ import annotations
@@ -52,20 +53,27 @@ class RecordedCalls:
     ) -> None:
         self._record = record
         self._keep = keep
-        self._left = [one for one in earlier if "request" in one]
-        self._results = {one["name"]: one["value"] for one in earlier if "name" in one}
+        given_up = {place for one in earlier for place in one.get("given_up", ())}
+        used = {place: one for place, one in enumerate(earlier) if place not in given_up}
+        self._left = {place: one for place, one in used.items() if "request" in one}
+        self._results = {one["name"]: place for place, one in used.items() if "name" in one}
+        self._earlier = earlier
+        self._given_up: list[int] = []
+        """Places of records that are given up; the journal does not say so yet."""
         self._names: Counter[str] = Counter()
         self._digests: dict[int, tuple[Any, str]] = {}
         self._settings = settings
         self._outlines: dict[str, Mapping[str, str]] = {}
         """Those of settings that the journal has of this rollout, by their digest."""
-        for one in self._left:
+        for one in earlier:
             self._outlines.update(one.get("settings", {}))
         judged = [one for one in earlier if "judge" in one]
         self._judged = JudgeAnswers(judged) if judged else None
         self._loop = asyncio.get_running_loop()
         self.difference = ""
         """What of a request is not as before, in words; empty where nothing is."""
+        self.lost_before = _tokens_of(one for n, one in enumerate(earlier) if n in given_up)
+        """Tokens of answers that an earlier session gave up."""
         self.turn = 0
         """Number of the last call, from 1."""
 
@@ -88,14 +96,15 @@ class RecordedCalls:
             ],
         }
         call = RecordedCall(partial(self._keep_request, request, settings))
-        for place, one in enumerate(self._left):
+        for place, one in self._left.items():
             if is_same(one["request"], request):
                 del self._left[place]
                 call.answer = restore_response(one["response"]), one["ms"]
                 return call
         if self._left:
             before = max(
-                (one["request"] for one in self._left), key=partial(equal_messages, now=request)
+                (one["request"] for one in self._left.values()),
+                key=partial(equal_messages, now=request),
             )
             outlines = {**self._outlines, **settings.outlines}
             self.difference = difference(before, request, outlines)
@@ -107,19 +116,20 @@ class RecordedCalls:
         key = f"{name} {self._names[name]}"
 
         async def keep(value: Any) -> None:
-            await self._keep({**self._record, "name": key, "value": value})
+            await self._write({"name": key, "value": value})
 
         found = RecordedResult(keep)
         if key in self._results:
-            found.value = (self._results.pop(key),)
+            found.value = (self._earlier[self._results.pop(key)]["value"],)
         return found
 
     def take_unused(self) -> Tokens:
         """Gives up the unused answers and results; returns their tokens."""
         if not self._left and not self._results:  # as in most rollouts, at each of their calls
             return ()
+        self._given_up += [*self._left, *self._results.values()]
         self._results.clear()
-        tokens = _tokens_of(self._left)
+        tokens = _tokens_of(self._left.values())
         self._left.clear()
         return tokens
 
@@ -155,8 +165,13 @@ class RecordedCalls:
         self, request: Mapping[str, Any], response: Response, model_ms: float
     ) -> Awaitable[None]:
         """Writes an answer, with its record's digests of the request."""
-        encoded = encode_model(response)
-        return self._keep({**self._record, **request, "ms": model_ms, "response": encoded})
+        return self._write({**request, "ms": model_ms, "response": encode_model(response)})
+
+    def _write(self, fields: Mapping[str, Any]) -> Awaitable[None]:
+        record = {**self._record, **fields}
+        if self._given_up:
+            record["given_up"], self._given_up = self._given_up, []
+        return self._keep(record)
 
     def _keep_request(
         self, request: Mapping[str, Any], settings: Settings, response: Response, model_ms: float
