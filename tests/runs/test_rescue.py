@@ -1,17 +1,15 @@
-"""What was rescued of a run: found by its session or, of earlier versions, by its path."""
+"""What was rescued of a run: found by its session."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from tui_eval.runs.layout import RunDir, unsaved_root
+from tui_eval.runs.layout import RunDir
 from tui_eval.runs.rescue import (
     continued_in,
     find_rescued,
@@ -65,19 +63,6 @@ def test_it_is_found_by_the_session_alone_and_is_there_once_where_taking_in_was_
         b'{"row": 2}\n',
     )
     assert take_in(run) == reports and kept(run) == once
-
-
-def test_of_an_earlier_version_it_is_found_by_the_path_and_removed_once_it_is_taken_in(
-    run: RunDir, tmp_path: Path
-) -> None:
-    (run.path / "run.toml").write_text("")
-    name = f"run-{sha256(os.fsencode(run.path)).hexdigest()[:16]}"
-    folder = unsaved_root() / "unwritten" / name
-    rescue("any", ROWS, RECORDS).rename(folder)
-    [found] = find_rescued(run)
-    assert found.folder == folder
-    take_in(run)
-    assert kept(run)[1] == RECORDS[0] and not folder.exists()
 
 
 def test_what_was_taken_in_stays_as_long_as_unsaved_runs_and_what_was_not_stays(

@@ -7,9 +7,6 @@ comes along where the run is moved or copied, and the next session, which has an
 them where they belong before it writes its own. So the run and each copy of it take them in once,
 whichever is resumed first: what was taken in stays for the others, for as long as unsaved runs do.
 
-Earlier versions had them under a name made of the run's path; these are found by that, and are
-removed once they are taken in, as nothing says then that they were.
-
 A session that leaves a directory whose disk refuses, for another one, has another name there. Where
 it went stands here, too, under the name that it had: the old directory does not take it.
 """
@@ -20,13 +17,12 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 
-from tui_eval.runs.file_writing import cut_name
 from tui_eval.runs.layout import RunDir, unsaved_root
 from tui_eval.runs.repair import append_once
 from tui_eval.runs.run_info import modified, read_requested
@@ -46,13 +42,11 @@ class Rescued(msgspec.Struct, frozen=True):
     Args:
         rows: Lines of results.jsonl.
         records: Lines of the journal.
-        is_shared: Whether copies of the run find it as well.
     """
 
     folder: Path
     rows: list[bytes]
     records: list[bytes]
-    is_shared: bool
 
     @property
     def count(self) -> str:
@@ -78,7 +72,7 @@ def rescue(session: str, rows: Sequence[bytes], records: Sequence[bytes]) -> Pat
     Raises:
         OSError: No folder took it.
     """
-    *others, last = (root / _hash(session.encode()) for root in _roots())
+    *others, last = (root / _name(session) for root in _roots())
     for folder in others:
         try:
             return _write(folder, rows, records)
@@ -94,8 +88,8 @@ def _roots() -> list[Path]:
     return [root / FOLDER for root in roots]
 
 
-def _hash(data: bytes) -> str:
-    return sha256(data).hexdigest()[:16]
+def _name(session: str) -> str:
+    return sha256(session.encode()).hexdigest()[:16]
 
 
 def note_continued(session: str, path: Path) -> None:
@@ -104,14 +98,14 @@ def note_continued(session: str, path: Path) -> None:
     Raises:
         OSError: The user's state directory refuses as well.
     """
-    folder = _made(unsaved_root() / FOLDER / _hash(session.encode()))
+    folder = _made(unsaved_root() / FOLDER / _name(session))
     write_atomically(folder / CONTINUED, os.fsencode(path))
 
 
 def continued_in(run: RunDir) -> Path | None:
     """The run in which the last session on a run continued; None where it did not, or is gone."""
-    for folder, is_shared in _folders(run):
-        if is_shared and (folder / CONTINUED).is_file():
+    for folder in _folders(run):
+        if (folder / CONTINUED).is_file():
             other = RunDir(Path(os.fsdecode((folder / CONTINUED).read_bytes())))
             return other.path if other.is_run() else None
     return None
@@ -147,27 +141,19 @@ def _append(run: RunDir, rows: Sequence[bytes], records: Sequence[bytes]) -> Non
 
 def find_rescued(run: RunDir) -> list[Rescued]:
     """What the last session on a run, or on the run that it is a copy of, has left elsewhere."""
-    kept = ((folder, RunDir(folder), is_shared) for folder, is_shared in _folders(run))
-    found = [
-        Rescued(folder, _lines(one.results), _lines(one.journal), is_shared)
-        for folder, one, is_shared in kept
-    ]
+    kept = map(RunDir, _folders(run))
+    found = [Rescued(one.path, _lines(one.results), _lines(one.journal)) for one in kept]
     return [one for one in found if one.rows or one.records]
 
 
-def _folders(run: RunDir) -> Iterator[tuple[Path, bool]]:
-    """The folders of a run that are there, and whether its copies have them as well."""
+def _folders(run: RunDir) -> list[Path]:
+    """The folders of a run's last session that are there."""
     roots = [root for root in _roots() if os.access(root, os.R_OK)]
-    if not roots:
-        return
-    path, session = run.path.resolve(), read_requested(run).get("session")
-    names = {f"{cut_name(path.name)}-{_hash(os.fsencode(path))}": False}
-    if session and isinstance(session, str):
-        names[_hash(session.encode())] = True
-    for root in roots:
-        for name, is_shared in names.items():
-            if (root / name).is_dir() and _is_own(root / name):
-                yield root / name, is_shared
+    session = read_requested(run).get("session") if roots else None
+    if not session or not isinstance(session, str):
+        return []
+    folders = [root / _name(session) for root in roots]
+    return [folder for folder in folders if folder.is_dir() and _is_own(folder)]
 
 
 def _lines(path: Path) -> list[bytes]:
@@ -192,11 +178,8 @@ def take_in(run: RunDir) -> list[str]:
     reports = []
     for one in find_rescued(run):
         _append(run, one.rows, one.records)
-        if one.is_shared:
-            with contextlib.suppress(OSError):
-                (one.folder / TAKEN_IN).touch(mode=0o600)
-        else:
-            shutil.rmtree(one.folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            (one.folder / TAKEN_IN).touch(mode=0o600)
         reports.append(f"Taken in from {one.folder}, which the disk had refused: {one.count}")
     return reports
 
