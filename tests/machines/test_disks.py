@@ -21,12 +21,13 @@ def load_environment():
     rows = [{"question": "x" * 3000}] * 40
     return vf.SingleTurnEnv(dataset=rows, rubric=vf.Rubric(funcs=[lambda completion: 1.0]))
 """
-
-
-@pytest.mark.skipif(
+AS_ROOT = pytest.mark.skipif(
     os.name != "posix" or os.getuid() != 0 or shutil.which("nsenter") is None,
     reason="only root may mount file systems, in a mount namespace of the program's own",
 )
+
+
+@AS_ROOT
 def test_a_run_waits_while_its_disk_is_full_and_while_it_is_gone(
     program: Program, fault_server: FaultServer
 ) -> None:
@@ -68,3 +69,28 @@ def test_a_run_waits_while_its_disk_is_full_and_while_it_is_gone(
     summary = json.loads(done.out)
     assert (summary["counts"]["used"], summary["counts"]["errored"]) == (40, 0)
     assert len(fault_server.requests) == 40
+
+
+@AS_ROOT
+def test_an_unsaved_run_on_a_full_disk_is_saved_on_another_one_by_its_resume(
+    program: Program, fault_server: FaultServer
+) -> None:
+    program.environment("long", LONG)
+    fault_server.script(CHAT, [Reply(status=400), Reply(body=chat_answer("yes"))])
+    url = f"{fault_server.url}/v1"
+    assert program.run("long", "-m", "m", "-b", url, "-n", "2", "-r", "1", "-c", "1").code == 3
+    [run], full = program.runs(), program.folder / "full"
+    full.mkdir()
+    steps = (
+        f"mount -t tmpfs -o size=256k tmpfs {full} && cp -r {program.state}/. {full}"
+        f" && (cat /dev/zero > {full}/filling 2> /dev/null; mount --bind {full} {program.state})"
+    )
+    program.before = ["unshare", "-m", "sh", "-c", f'{steps} || exit 77; "$@"; exit $?', "sh"]
+    resume = "run", "--resume", str(run.path)
+    refused = program.run(*resume)
+    if refused.code == 77:
+        pytest.skip("nothing may be mounted here")
+    assert f"{run.path}: the run cannot be written here: No space left" in refused.err
+    done = program.run(*resume, "-s", "-o", "saved")
+    assert done.code == 0, done
+    assert [len(one.rows) for one in program.runs(program.folder / "saved")] == [2]

@@ -63,7 +63,7 @@ def examine(request: Request, one: PlannedEvaluation, opened: OpenedEnvironment)
     accepts = bool(request.raw.get("accept_changes"))
     if before is not None and run is not None and info is not None and info.before is not None:
         faults += content_faults(plan, run, before, info, accepts=accepts)
-    faults += [] if run is None else resume_faults(run, accepts=accepts)
+    faults += [] if run is None else resume_faults(plan, run, accepts=accepts)
     worker = None if opened.worker is None else opened.worker.pid
     if not plan.no_preflight:
         faults += outputs_fault(plan) if run is None else []

@@ -16,7 +16,7 @@ from tui_eval.fold.anytime import REWARD, anytime_means
 from tui_eval.fold.query.condition_parser import check_names, parse_condition
 from tui_eval.fold.query.conditions import ConditionError
 from tui_eval.processes import free_memory, private_memory
-from tui_eval.runs.layout import RunDir, outputs_root, unsaved_root
+from tui_eval.runs.layout import RunDir, is_unsaved, outputs_root, unsaved_root
 from tui_eval.runs.opening import read_run
 from tui_eval.runs.rescue import continued_in, find_rescued
 from tui_eval.runs.row import COLUMN_NAMES
@@ -185,8 +185,9 @@ def outputs_fault(plan: RunPlan) -> list[Fault]:
     return [Fault(str(root), what, elsewhere(plan))]
 
 
-def resume_faults(run: RunDir, *, accepts: bool) -> list[Fault]:
-    """The faults that a run was continued in another directory, and that its own takes no more.
+def resume_faults(plan: RunPlan, run: RunDir, *, accepts: bool) -> list[Fault]:
+    """The faults that a run was continued in another directory, and that the one in which the
+    resume writes takes no more.
 
     Args:
         accepts: It is resumed all the same where it was continued.
@@ -195,6 +196,8 @@ def resume_faults(run: RunDir, *, accepts: bool) -> list[Fault]:
     if other is not None and not accepts:
         what = f"the run was saved as {other} and continued there"
         faults.append(Fault(str(run.path), what, CONTINUED))
+    if plan.save and is_unsaved(run):  # it is moved before anything is written
+        return faults + outputs_fault(plan)
     needed = sum(len(line) for one in find_rescued(run) for line in (*one.rows, *one.records))
     if why := _unwritable(run.path, max(needed, 1)):
         faults.append(Fault(str(run.path), f"the run cannot be written here: {why}", MAKE_ROOM))
