@@ -136,3 +136,34 @@ def test_a_refusal_says_no_key_and_no_part_of_one(
     said = done.out + done.err
     assert done.code == 2 and "load_environment raised" in said and "*" * len(KEY) in said
     assert rests(program, done) == set()
+
+
+NAMED = """
+    import os
+    import tui_eval as vf
+
+    def good(completion):
+        return 1.0
+
+    def load_environment():
+        good.__name__ = f"good_{os.environ['PLANTED']}"
+        rubric = vf.JudgeRubric(judge_model=f"judge-{os.environ['PLANTED']}")
+        rubric.add_reward_func(good)
+        return vf.SingleTurnEnv(dataset=[{"question": n} for n in "ab"], rubric=rubric)
+"""
+
+
+def test_what_people_s_code_names_by_a_key_is_not_in_versions_and_no_change_at_a_resume(
+    program: Program, fault_server: FaultServer
+) -> None:
+    program.environment("named", NAMED)
+    program.env["PLANTED"] = KEY
+    fault_server.script(CHAT, [Reply(400), Reply(200, chat_answer("yes"))])
+    to = ("-m", "m", "-b", f"{fault_server.url}/v1", "-k", "PLANTED", "-c", "1")
+    done = program.run("named", *to, "-n", "2", "-r", "1", "-s")
+    run = program.only_run()
+    assert [bool(row["error"]) for row in run.rows] == [True, False], done
+    resumed = program.run("run", "--resume", str(run.path))
+    assert resumed.code == 0, resumed
+    versions = (run.path / "versions.json").read_text()
+    assert '"rubric.good_***' in versions and '\\"judge-***' in versions and not has(versions)

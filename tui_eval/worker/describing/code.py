@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from tui_eval import cuts
 from tui_eval.config.secret_values import masked, masked_url
 from tui_eval.environments.env_group import EnvGroup
 from tui_eval.environments.environment import Environment
@@ -22,6 +23,7 @@ from tui_eval.errors import is_ours
 from tui_eval.rubrics.calling import name_of
 from tui_eval.rubrics.judge_rubric import JudgeRubric
 from tui_eval.runs.plain_json import Cleaner
+from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.versions import FILE, CodeVersion
 from tui_eval.worker.describing.scoring import rubrics_of
 
@@ -34,7 +36,8 @@ log = logging.getLogger("tui_eval.engine")
 def code_now(env: Environment, env_id: str, folder: Path) -> CodeVersion:
     """The version of an environment's code on disk, and of the settings it was made with.
 
-    No exception of people's objects may end a start here: it is logged.
+    Secrets are taken out here, so that versions are compared without them. No exception of
+    people's objects may end a start here: it is logged.
 
     Args:
         folder: The folder of local environments.
@@ -45,7 +48,9 @@ def code_now(env: Environment, env_id: str, folder: Path) -> CodeVersion:
             kept = _FILES[env] = _files_now(env, env_id, folder)
         files, imported = kept
         at = datetime.now(UTC).isoformat(timespec="seconds")
-        return CodeVersion({**files, **dict(_settings(env))}, imported, at)
+        redact = Redactor(cuts.known()).text
+        parts = (*files.items(), *_settings(env))
+        return CodeVersion({redact(name): redact(text) for name, text in parts}, imported, at)
     except Exception:
         log.warning("the version of the environment's code is not known", exc_info=True)
         return CodeVersion()
