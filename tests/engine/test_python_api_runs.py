@@ -15,8 +15,10 @@ from api_runs import CHAT, EXAMPLES, GOOD, config, environment, together, until
 from program import chat_answer
 from servers import FaultServer, Reply
 
+from tui_eval.config.plan import read_plan
 from tui_eval.engine import in_process
 from tui_eval.errors import RefusedError
+from tui_eval.runs.rescue import note_continued
 
 
 async def test_a_run_that_somebody_writes_is_refused(
@@ -118,6 +120,18 @@ async def test_a_file_in_the_place_of_the_directory_is_refused(
     with pytest.raises(RefusedError, match="cannot be written here"):
         await environment().evaluate(config(fault_server), "m", results_path=folder / "run")
     assert (folder / "run").read_text() == "mine"
+
+
+async def test_a_directory_that_its_run_has_left_for_another_one_is_refused(
+    folder: Path, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [GOOD])
+    for name in "old", "new":
+        await environment().evaluate(config(fault_server), "m", results_path=folder / name)
+    note_continued(read_plan(folder / "old" / "run.toml").session, folder / "new")
+    with pytest.raises(RefusedError, match=r"saved as .*new and continued there.*results_path"):
+        await environment().evaluate(config(fault_server), "m", results_path=folder / "old")
+    await environment().evaluate(config(fault_server), "m", results_path=folder / "new")
 
 
 async def test_a_finished_rollout_costs_no_pass_over_earlier_ones(

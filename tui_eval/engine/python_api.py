@@ -15,6 +15,7 @@ from tui_eval.config.plan import RunPlan, read_plan
 from tui_eval.config.secret_values import hidden_names
 from tui_eval.engine.limits.open_file_room import open_file_notices
 from tui_eval.engine.setup.compatibility import ARGUMENT, call_faults
+from tui_eval.engine.setup.plan_checks import continued_faults
 from tui_eval.engine.setup.prepare import (
     cannot_write,
     initialize_run,
@@ -50,9 +51,10 @@ def prepare_call(env: Environment, request: GenerateRequest, base_url: str) -> P
     Raises:
         RefusedError: With everything that is wrong.
     """
-    if faults := list(_worker_faults(env, request)):
-        raise RefusedError(faults)
     run = RunDir(Path(request.results_path)) if request.results_path is not None else None
+    left = [] if run is None else continued_faults(run, "Name that one as results_path")
+    if faults := [*_worker_faults(env, request), *left]:
+        raise RefusedError(faults)
     before = _before(run, env, request, base_url) if run is not None and run.is_run() else None
     plan = _plan(env, request, base_url, run, before)
     examples = _examples(env, request)

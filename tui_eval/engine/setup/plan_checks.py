@@ -185,6 +185,13 @@ def outputs_fault(plan: RunPlan) -> list[Fault]:
     return [Fault(str(root), what, elsewhere(plan))]
 
 
+def continued_faults(run: RunDir, hint: str) -> list[Fault]:
+    """The fault that a run was continued in another directory."""
+    if (other := continued_in(run)) is None:
+        return []
+    return [Fault(str(run.path), f"the run was saved as {other} and continued there", hint)]
+
+
 def resume_faults(plan: RunPlan, run: RunDir, *, accepts: bool) -> list[Fault]:
     """The faults that a run was continued in another directory, and that the one in which the
     resume writes takes no more.
@@ -192,10 +199,7 @@ def resume_faults(plan: RunPlan, run: RunDir, *, accepts: bool) -> list[Fault]:
     Args:
         accepts: It is resumed all the same where it was continued.
     """
-    faults, other = [], continued_in(run)
-    if other is not None and not accepts:
-        what = f"the run was saved as {other} and continued there"
-        faults.append(Fault(str(run.path), what, CONTINUED))
+    faults = [] if accepts else continued_faults(run, CONTINUED)
     if plan.save and is_unsaved(run):  # it is moved before anything is written
         return faults + outputs_fault(plan)
     needed = sum(len(line) for one in find_rescued(run) for line in (*one.rows, *one.records))
