@@ -347,3 +347,40 @@ def test_after_a_kill_the_log_says_what_changed_code_sends(
         resumed = run_here(program, "run", "--resume", str(copy), "--accept-changes")
         assert resumed.code == 0, resumed
         assert f"continues live in {words}\n" in Run(copy).log
+
+
+ENDS_ITS_WORKER = """
+import os, pathlib
+import tui_eval as vf
+
+class Ends(vf.MultiTurnEnv):
+    async def env_response(self, messages, state):
+        if pathlib.Path("ends").exists() and len(state["trajectory"]) == 2:
+            os._exit(9)
+        return [{"role": "user", "content": str(pathlib.Path("ends").exists())}]
+
+def load_environment():
+    rubric = vf.Rubric(funcs=[lambda completion: 1.0])
+    return Ends(dataset=[{"question": "a"}], rubric=rubric, max_turns=9)
+"""
+
+
+@pytest.mark.slow
+def test_the_row_of_one_that_ends_its_worker_has_no_answers_that_were_given_up(
+    program: Program, fault_server: FaultServer
+) -> None:
+    program.environment("ends", ENDS_ITS_WORKER)
+    fault_server.script(CHAT, [*(Reply(body=chat_answer(text)) for text in "123"), HANG])
+    url = f"{fault_server.url}/v1"
+    process = program.start("ends", "-m", "m", "-b", url, "-n", "1", "-r", "1", "-s")
+    wait_until(lambda: len(fault_server.requests) == 4, "the fourth turn is in flight")
+    process.send_signal(signal.SIGINT)
+    assert program.finish(process).code == 130
+    (program.folder / "ends").touch()
+    fault_server.script(CHAT, [Reply(body=chat_answer("live"))])
+    run = program.only_run()
+    run_here(program, "run", "--resume", str(run.path))
+    [row] = run.rows
+    assert row["error"]["error"] == "WorkerEndedError"
+    assert [message["content"] for message in row["completion"]] == ["1", "live"]
+    assert row["token_usage"]["input_tokens"] == row["tui_eval"]["lost_usage"]["input_tokens"] == 20

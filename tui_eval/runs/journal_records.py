@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -190,6 +190,20 @@ def tokens_of_trajectory(answers: Iterable[Mapping[str, Any]]) -> Tokens:
         if "judge" not in one:
             tokens = plus(tokens, tokens_of_answer(one))
     return tokens
+
+
+def split_given_up(
+    records: Sequence[Mapping[str, Any]],
+) -> tuple[dict[int, Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """The records of an attempt by their places, and those that a later one of them gives up.
+
+    Of a rollout that is generated none is given up.
+    """
+    if records and "state" in records[0]:
+        return dict(enumerate(records)), []
+    given_up = {place for one in records for place in one.get("given_up", ())}
+    used = {place: one for place, one in enumerate(records) if place not in given_up}
+    return used, [one for place, one in enumerate(records) if place in given_up]
 
 
 def tokens_in_flight(journal: InFlight, places: RowPlaces, *, has_own: bool) -> dict[int, Tokens]:

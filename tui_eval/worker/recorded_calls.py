@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from tui_eval.runs.journal_records import restore_response, tokens_of_answer
+from tui_eval.runs.journal_records import restore_response, split_given_up, tokens_of_answer
 from tui_eval.runs.plain_json import encode_model, encode_whatever
 from tui_eval.token_kinds import Tokens, plus
 from tui_eval.types import Response
@@ -53,11 +53,11 @@ class RecordedCalls:
     ) -> None:
         self._record = record
         self._keep = keep
-        given_up = {place for one in earlier for place in one.get("given_up", ())}
-        used = {place: one for place, one in enumerate(earlier) if place not in given_up}
+        used, given_up = split_given_up(earlier)
         self._left = {place: one for place, one in used.items() if "request" in one}
-        self._results = {one["name"]: place for place, one in used.items() if "name" in one}
-        self._earlier = earlier
+        self._results = {
+            one["name"]: (place, one["value"]) for place, one in used.items() if "name" in one
+        }
         self._given_up: list[int] = []
         """Places of records that are given up; the journal does not say so yet."""
         self._names: Counter[str] = Counter()
@@ -72,7 +72,7 @@ class RecordedCalls:
         self._loop = asyncio.get_running_loop()
         self.difference = ""
         """What of a request is not as before, in words; empty where nothing is."""
-        self.lost_before = _tokens_of(one for n, one in enumerate(earlier) if n in given_up)
+        self.lost_before = _tokens_of(given_up)
         """Tokens of answers that an earlier session gave up."""
         self.turn = 0
         """Number of the last call, from 1."""
@@ -120,14 +120,14 @@ class RecordedCalls:
 
         found = RecordedResult(keep)
         if key in self._results:
-            found.value = (self._earlier[self._results.pop(key)]["value"],)
+            found.value = (self._results.pop(key)[1],)
         return found
 
     def take_unused(self) -> Tokens:
         """Gives up the unused answers and results; returns their tokens."""
         if not self._left and not self._results:  # as in most rollouts, at each of their calls
             return ()
-        self._given_up += [*self._left, *self._results.values()]
+        self._given_up += [*self._left, *(place for place, _ in self._results.values())]
         self._results.clear()
         tokens = _tokens_of(self._left.values())
         self._left.clear()

@@ -23,7 +23,13 @@ from tui_eval.events import Stage
 from tui_eval.fold.trajectory import from_row
 from tui_eval.observer import CURRENT
 from tui_eval.open_files import is_out_of_files
-from tui_eval.runs.journal_records import encode_state, restore_state, tokens_in_journal
+from tui_eval.runs.journal_records import (
+    encode_state,
+    restore_state,
+    split_given_up,
+    tokens_in_journal,
+    tokens_of_trajectory,
+)
 from tui_eval.runs.row import encode_row
 from tui_eval.runs.scan import decode_row
 from tui_eval.state import State
@@ -262,7 +268,9 @@ class Rollouts:
     ) -> State:
         fresh = self._work.examples.fresh_state(observer.row)
         observer.example_id = fresh["example_id"]
-        return interrupted_state(fresh, records, error, took_s)
+        used, given_up = split_given_up(records)
+        observer.lose(tokens_of_trajectory(given_up))
+        return interrupted_state(fresh, [*used.values()], error, took_s)
 
     async def _generate(self, observer: RolloutObserver, client: AnyClient) -> State:
         state = None
