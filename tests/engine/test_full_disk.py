@@ -250,13 +250,18 @@ async def test_a_run_whose_disk_refuses_continues_elsewhere(
     before = Run(away)
     assert [*before.rows] == run.rows[: len(before.rows)]
     assert holder(before.path / "lock") is None and not (new / "lock").exists()
-    for look in ((), ("--dry-run",)):
-        refused = program.run("run", "--resume", str(away), *look)
-        assert refused.code == 2, refused
-        assert f"{away}: the run was saved as {new} and continued there" in refused.err
+    assert_left(program, away, new)
     assert len(fault_server.requests) == 8
     again = program.run("run", "--resume", str(away), "--accept-changes")
     assert again.code == 0 and sorted(before.places()) == sorted(run.places()), again
+
+
+def assert_left(program: Program, path: Path, new: Path) -> None:
+    """Asserts that a resume of a directory is refused, as its run continued in another one."""
+    for look in ((), ("--dry-run",)):
+        refused = program.run("run", "--resume", str(path), *look)
+        assert refused.code == 2, refused
+        assert f"{path}: the run was saved as {new} and continued there" in refused.err
 
 
 @pytest.mark.slow
