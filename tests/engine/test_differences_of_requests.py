@@ -18,6 +18,8 @@ from run_here import run_here
 from servers import FaultServer, Reply
 
 import tui_eval as vf
+from tui_eval.engine.setup.resume import journal_notices
+from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 
 CHAT = "/v1/chat/completions"
@@ -223,6 +225,8 @@ async def test_what_was_given_up_once_is_neither_compared_nor_counted_again(
     env.texts[2] = "other"
     for script in "3", "4", "":
         await stopped_in_turn(env, fault_server, path, script)
+    [notice] = journal_notices(RunDir(path), replayable=True)
+    assert notice.text.startswith("4 answers of 1 rollout in flight are taken from the journal")
     fault_server.script(CHAT, [Reply(body=chat_answer(text)) for text in "56"])
     await evaluated(env, fault_server, path)
     assert texts_logged(caplog) == ["continues live in turn 3: content of message 5 (user) differs"]

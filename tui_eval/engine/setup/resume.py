@@ -16,6 +16,7 @@ from tui_eval.fold.saved_values import mapping
 from tui_eval.runs.journal_records import (
     other_version,
     read_journal,
+    split_given_up,
     tokens_in_journal,
     tokens_of_answer,
     tokens_of_trajectory,
@@ -206,7 +207,8 @@ def _count_with_its_row(prepared: Prepared, place: int, tokens: Tokens) -> None:
 
 def _saved(answers: Collection[Sequence[Record]]) -> Notice:
     """A notice of the answers that are not paid for again."""
-    all_answers = [one for rollout in answers for one in rollout if "response" in one]
+    used = (one for rollout in answers for one in split_given_up(rollout)[0].values())
+    all_answers = [one for one in used if "response" in one]
     tokens, count, rollouts = sum(_sum(all_answers)[:2]), len(all_answers), len(answers)
     saved = f": up to {tokens:,} tokens are not paid for again" if tokens else ""
     return Notice(
@@ -215,7 +217,7 @@ def _saved(answers: Collection[Sequence[Record]]) -> Notice:
     )
 
 
-def _sum(answers: Sequence[Record]) -> Tokens:
+def _sum(answers: Sequence[Mapping[str, Any]]) -> Tokens:
     tokens: Tokens = ()
     for one in answers:
         tokens = plus(tokens, tokens_of_answer(one))
