@@ -33,6 +33,9 @@ MOST_OF_NOBODY = 3
 MOST_CULPRITS = 8
 """How many rollouts in a row may end their workers. Where every twentieth does, that comes about
 once in 10^10 rollouts; where each does, it is noticed after sixteen workers."""
+MOST_APART = 8
+"""How many workers may run rollouts apart before further suspects are: each takes memory, and
+somebody may kill them for that."""
 _SCORED = ("scoring", "judge")
 
 
@@ -178,7 +181,9 @@ class Replacement:
         Those of a group are scored together, so that suspects are only looked for before.
         """
         found = self.deaths.suspects(row, others)
-        if self._parts.prepared.grouped:
+        if len(self._pool.every) - len(self._pool.workers) >= MOST_APART:
+            found = []
+        elif self._parts.prepared.grouped:
             found = [one for one in found if self._assigned.in_flight(one)[0] is None]
         alone = [] if row == NOBODY else [row]
         return [rows for rows in (alone, found[::2], found[1::2]) if rows]
