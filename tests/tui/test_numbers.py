@@ -169,3 +169,12 @@ def test_nothing_is_shown_of_refusals_where_there_were_none() -> None:
     for event in (run_started(refused=0), finished(0)):
         state.apply(event)
     assert not any(map(is_refusal, numbers(state, 80)))
+
+
+async def test_what_waits_for_a_disk_that_refuses_is_counted_as_in_the_header() -> None:
+    async with staged_app(ScriptedFeed([run_started()])) as stage:
+        for records in (1, 40):
+            refused = ev.WritingMoved(0, 0.0, "it is gone", "/run", "Put it back", 2, records)
+            await stage.publish(refused)
+        assert "2 rows, 40 answers in memory" in stage.text(stage.live.header)
+        assert "2 rows and 40 answers wait" in " ".join(shown(stage).split())

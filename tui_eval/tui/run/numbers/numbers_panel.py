@@ -67,7 +67,7 @@ class NumbersPanel(LineView):
     def update(self) -> None:
         """Makes the lines again where a rollout finished or the width changed."""
         state = self.state
-        counts = (state.finished, state.taken_back, state.total, len(state.notices))
+        counts = (state.finished, state.taken_back, state.total, len(state.notices), state.refusal)
         reading = state.run.reading if state.run is not None else 0
         has_questions = state.details.questions.has_any
         made_of = (*counts, reading, state.end, has_questions, self.line_width)
