@@ -257,7 +257,9 @@ async def test_a_run_whose_disk_refuses_continues_elsewhere(
 
 
 def assert_left(program: Program, path: Path, new: Path) -> None:
-    """Asserts that a resume of a directory is refused, as its run continued in another one."""
+    """Asserts that a directory is said to be left, and not resumed: its run continued elsewhere."""
+    for look in ("status", "report"):
+        assert f"saved as {new} and continued there" in program.run(look, str(path)).err
     for look in ((), ("--dry-run",)):
         refused = program.run("run", "--resume", str(path), *look)
         assert refused.code == 2, refused

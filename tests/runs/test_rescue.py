@@ -13,6 +13,7 @@ from tui_eval.runs.layout import RunDir
 from tui_eval.runs.rescue import (
     continued_in,
     find_rescued,
+    kept_elsewhere,
     note_continued,
     remove_taken_in,
     rescue,
@@ -97,9 +98,10 @@ def test_where_a_session_continued_is_known_for_as_long_as_that_run_is_there(
     other = run_of("two", tmp_path / "other")
     note_continued("one", other.path)
     assert continued_in(run) == other.path and continued_in(other) is None
+    assert kept_elsewhere(run) == [f"The run was saved as {other.path} and continued there"]
     assert not find_rescued(run)
     (tmp_path / "other").rename(tmp_path / "moved")
-    assert continued_in(run) is None
+    assert continued_in(run) is None and not kept_elsewhere(run)
 
 
 ON_A_FULL_MACHINE = """

@@ -29,7 +29,7 @@ from tui_eval.runs.journal_records import InFlight, other_version, read_journal,
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 from tui_eval.runs.outcome import saved_outcome
-from tui_eval.runs.rescue import find_rescued
+from tui_eval.runs.rescue import kept_elsewhere
 from tui_eval.runs.row_index import MOST_FAULTS, BrokenIndexError, RowIndex
 from tui_eval.runs.row_places import unfinished_tokens
 from tui_eval.runs.row_positions import Counted, RowPositions, count_once, likely_shape
@@ -272,8 +272,8 @@ class Replay:
         )
         end.missing_columns = missing_columns(self._info)
         end.contradictions = reported = self._contradictions()
-        found = [*reported, *filter(None, [other_version(self._journal)])]
-        found += [one.text for one in find_rescued(self.run)]
+        others = filter(None, [other_version(self._journal)])
+        found = [*reported, *others, *kept_elsewhere(self.run)]
         new = [text for text in found if text not in self._noticed]
         self._noticed.update(new)
         return [*again, *(Noticed(0, time.time(), "warning", text) for text in new), end]

@@ -111,6 +111,13 @@ def continued_in(run: RunDir) -> Path | None:
     return None
 
 
+def kept_elsewhere(run: RunDir) -> list[str]:
+    """Sentences, for who only looks at a run, on what of it is in other directories."""
+    other = continued_in(run)
+    continued = [f"The run was saved as {other} and continued there"] if other is not None else []
+    return continued + [one.text for one in find_rescued(run)]
+
+
 def _write(folder: Path, rows: Sequence[bytes], records: Sequence[bytes]) -> Path:
     _append(RunDir(_made(folder)), rows, records)
     return folder
