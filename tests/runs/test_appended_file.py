@@ -14,7 +14,9 @@ from tui_eval.runs.appended_file import AppendedFile, FileChangedError
 PROGRAM = """
 import sys, time
 from pathlib import Path
+from tui_eval.runs import appended_file
 from tui_eval.runs.appended_file import AppendedFile
+appended_file.PATIENCE_S = 0.4
 file = AppendedFile(Path(sys.argv[1]))
 for step in sys.argv[2:]:
     while True:
@@ -42,6 +44,7 @@ def injected(path: Path, fault: str, *steps: str) -> tuple[str, str]:
         ],
         capture_output=True,
         text=True,
+        timeout=20,
     )
     if done.returncode != 0 and "ptrace" in done.stderr:
         pytest.skip("nobody may be traced here")
@@ -74,10 +77,29 @@ def test_a_call_that_takes_long_is_a_refusal_and_what_it_wrote_at_last_is_writte
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "results.jsonl"
-    said, calls = injected(path, "write:delay_exit=4000000:when=2", "one", "two", "two", "two!")
+    said, calls = injected(path, "write:delay_exit=800000:when=2", "one", "two", "two", "two!")
     assert said == "two the disk does not answer\n" * 2
-    assert calls.count(" write(") == 3
+    assert calls.count(" write(") == 2
     assert path.read_bytes() == b"one\ntwo\n"
+
+
+@pytest.mark.process
+def test_what_a_call_that_took_long_wrote_stays_only_where_it_is_still_to_be_written(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "results.jsonl"
+    injected(path, "write:delay_exit=800000:when=2", "one", "two", "three!")
+    assert path.read_bytes() == b"one\nthree\n"
+
+
+@pytest.mark.process
+def test_a_disk_of_which_every_call_takes_long_takes_all_of_it_once(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    steps = ("one!", "two", "two\nthree!", "four!", "five!")
+    said, calls = injected(path, "write:delay_exit=800000", *steps)
+    assert said == "two the disk does not answer\n"
+    assert path.read_bytes() == b"one\ntwo\nthree\nfour\nfive\n"
+    assert calls.count(" write(") == 5 and "ftruncate" not in calls
 
 
 @pytest.mark.process
@@ -86,7 +108,9 @@ def test_half_a_line_that_the_disk_took_is_cut_off(tmp_path: Path) -> None:
     program = """
 import os, resource, sys
 from pathlib import Path
+from tui_eval.runs import appended_file
 from tui_eval.runs.appended_file import AppendedFile
+appended_file.PATIENCE_S = 0.4
 file = AppendedFile(Path(sys.argv[1]))
 file.append(b"one\\n")
 resource.setrlimit(resource.RLIMIT_FSIZE, (6, -1))

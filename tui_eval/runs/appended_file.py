@@ -47,21 +47,23 @@ class DiskThread:
         late = self._late
         return late is not None and late.is_over.locked()
 
-    def take_late(self) -> bool:
-        """Whether a call that was given up is over: once for each, whatever it has done."""
-        is_over = self._late is not None and not self.is_held
-        if is_over:
-            self._late = None
-        return is_over
+    def take_late(self) -> bool | None:
+        """Whether a call that was given up and is over has done its work; None without one.
+
+        Raises:
+            TimeoutError: It is not over yet.
+        """
+        if self.is_held:
+            raise _no_answer()
+        late, self._late = self._late, None
+        return None if late is None else late.error is None
 
     def run(self, work: Callable[[], None]) -> None:
         """Makes a call and waits for its end; raises what it raises.
 
         Raises:
-            TimeoutError: The disk does not answer; the call continues, or one before does.
+            TimeoutError: The disk does not answer; the call continues.
         """
-        if self._late is not None:
-            raise _no_answer()
         if self._thread is None:
             calls = self._calls
             self._thread = threading.Thread(target=_make, args=(calls,), name="disk", daemon=True)
@@ -120,6 +122,8 @@ class AppendedFile:
         status = os.fstat(self._fd)
         self.size = self._synced = status.st_size
         self._is_torn = self._is_doubtful = False
+        self._tried = b""
+        """What was to be written last."""
         self._is_known = os.path.samestat(self.path.stat(), status)
         """Whether its file system distinguishes files: not all of those of servers do."""
 
@@ -130,17 +134,26 @@ class AppendedFile:
             FileChangedError: Somebody else wrote to the file, or removed it.
             OSError: The disk refused or does not answer, or the file is not at its path any more.
         """
-        if self._disk.take_late():  # what it has taken at last is written again
-            self._is_torn = True
-        self._disk.run(lambda: self._append(data))
+        taken = 0
+        if (is_done := self._disk.take_late()) is not None:
+            if is_done and data.startswith(self._tried):
+                taken = len(self._tried)  # a disk that is always slow would never get on else
+            else:
+                self._is_torn = True
+        self._tried = data
+        self._disk.run(lambda: self._append(data[taken:], taken))
         offset = self.size
         self.size += len(data)
         return offset
 
-    def _append(self, data: bytes) -> None:
-        self.check()
+    def _append(self, data: bytes, taken: int) -> None:
+        """Writes data behind what was taken late, which is cut off where that is refused."""
         try:
-            write_all(self._fd, data)
+            self.check(taken)
+            if data:
+                write_all(self._fd, data)
+        except FileChangedError:
+            raise
         except OSError:
             self._is_torn = True
             self._cut_back()
@@ -151,8 +164,11 @@ class AppendedFile:
         """Whether somebody removed it: it is gone with its descriptor."""
         return os.fstat(self._fd).st_nlink == 0
 
-    def check(self) -> None:
+    def check(self, taken: int = 0) -> None:
         """Sees that it is at its path and has what was written.
+
+        Args:
+            taken: Bytes behind that, which the disk has taken late.
 
         Raises:
             FileChangedError: Somebody else wrote to the file, or removed it.
@@ -161,7 +177,7 @@ class AppendedFile:
         if self._is_torn:
             self._cut_back()
         own, name = os.fstat(self._fd), self.path.name
-        if own.st_size != self.size or not own.st_nlink:
+        if own.st_size != self.size + taken or not own.st_nlink:
             what = "changed" if own.st_nlink else "removed"
             raise FileChangedError(errno.EBUSY, f"somebody else {what} {name}", str(self.path))
         if not os.path.samestat(self.path.stat(), own) and self._is_known:
