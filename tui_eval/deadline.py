@@ -63,6 +63,13 @@ class Deadline:
             if not self._holds:
                 self._start()
 
+    def give_back(self, seconds: float) -> None:
+        """Leaves out time that has passed, and turned out not to count."""
+        self._pause()
+        self._left += seconds
+        if not self._holds:
+            self._start()
+
     def _start(self) -> None:
         if self.seconds is None or self._task is None or self.expired:
             return

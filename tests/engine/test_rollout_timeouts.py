@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from multi_turn_runs import CHAT, GOOD, TALK, at
 from program import Program
 from run_here import run_here
 from servers import FaultServer, Reply
+
+from tui_eval.deadline import Deadline
+from tui_eval.worker import call_recorder
 
 
 @pytest.fixture
@@ -142,3 +149,19 @@ def test_time_in_which_another_rollout_holds_the_worker_does_not_count(
     done = run_here(program, *at(fault_server, "-n", "3", "-r", "1", "--timeout", "2.2"))
     assert done.code == 0, [row["error"] for row in program.only_run().rows]
     assert [row["reward"] for row in program.only_run().rows] == [1.0, 1.0, 1.0]
+
+
+async def test_of_answers_that_a_slow_disk_takes_late_nothing_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(call_recorder, "DISK_IS_LATE_S", 0.05)
+    writes, deadline = call_recorder.Writes(), Deadline(0.4)
+    observer = SimpleNamespace(
+        deadline=deadline,
+        pauses=SimpleNamespace(left_out=nullcontext),
+        waits_for=nullcontext,
+    )
+    with deadline:
+        for _ in range(8):
+            await writes.wait(cast(Any, observer), asyncio.sleep(0.2))
+    assert not deadline.expired

@@ -18,7 +18,10 @@ from tui_eval.worker.rollout_observer import RolloutObserver
 from tui_eval.worker.work import Work
 
 DISK_IS_LATE_S = 0.5
-"""Seconds up to which a write is not reported, and counts as time of its rollout."""
+"""Seconds up to which a write is not reported, and counts as time of its rollout.
+
+Of one that takes longer nothing counts.
+"""
 
 
 class CallRecorder:
@@ -90,6 +93,7 @@ class CallRecorder:
 
 class _Write(msgspec.Struct, eq=False):
     observer: RolloutObserver
+    began: float
     is_seen: bool = False
     waiting: ExitStack | None = None
 
@@ -106,10 +110,10 @@ class Writes:
 
     async def wait(self, observer: RolloutObserver, done: Awaitable[None]) -> None:
         """Waits until an answer of a rollout is on disk."""
+        loop = asyncio.get_running_loop()
         if self._timer is None:
-            loop = asyncio.get_running_loop()
             self._timer = loop.call_later(DISK_IS_LATE_S, self._look, loop)
-        one = _Write(observer)
+        one = _Write(observer, loop.time())
         self._open.add(one)
         try:
             await done
@@ -121,6 +125,7 @@ class Writes:
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
         for one in self._open:
             if one.is_seen and one.waiting is None:
+                one.observer.deadline.give_back(loop.time() - one.began)
                 one.waiting = _waits_for_disk(one.observer)
             one.is_seen = True
         self._timer = loop.call_later(DISK_IS_LATE_S, self._look, loop) if self._open else None
