@@ -201,8 +201,11 @@ async def test_a_run_whose_directory_is_moved_away_waits_until_it_is_back(
         one.feed.send(Unpause())
         await one.until(lambda: len(one.of(GateMoved)) >= 2, "it is answered")
         assert not one.state.gate_open
+        why = "another one is there now"
+        await one.until(lambda: one.state.refusal and one.state.refusal.why == why, why)
         await asyncio.sleep(1.5)  # in which metadata.json would be written
         assert [text for level, text in one.state.notices if "metadata.json" in text] == []
+        assert [text for level, text in one.state.notices if "written again" in text] == []
         (run.path / "results.jsonl").unlink()
         run.path.rmdir()
         away.rename(run.path)

@@ -180,8 +180,18 @@ class AppendedFile:
         if own.st_size != self.size + taken or not own.st_nlink:
             what = "changed" if own.st_nlink else "removed"
             raise FileChangedError(errno.EBUSY, f"somebody else {what} {name}", str(self.path))
-        if not os.path.samestat(self.path.stat(), own) and self._is_known:
-            raise FileNotFoundError(errno.ENOENT, f"another {name} is there now", str(self.path))
+        self.find()
+
+    def find(self) -> None:
+        """Sees that it is at its path; not where it was removed.
+
+        Raises:
+            OSError: It is not, or the disk refuses.
+        """
+        own = os.fstat(self._fd)
+        if own.st_nlink and not os.path.samestat(self.path.stat(), own) and self._is_known:
+            what = f"another {self.path.name} is there now"
+            raise FileNotFoundError(errno.ESTALE, what, str(self.path))
 
     def _cut_back(self) -> None:
         os.ftruncate(self._fd, self.size)
@@ -234,7 +244,7 @@ class AppendedFile:
         fd = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC)  # the other one writes at the end
         try:
             if not os.path.samestat(os.fstat(fd), os.fstat(self._fd)) and self._is_known:
-                raise FileNotFoundError(errno.ENOENT, "another file is there now", str(self.path))
+                raise FileNotFoundError(errno.ESTALE, "another file is there now", str(self.path))
             while at < end:
                 at += os.pwrite(fd, self.read(at, min(_BLOCK, end - at)), at)
         finally:

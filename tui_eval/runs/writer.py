@@ -103,7 +103,8 @@ class RunWriter:
         self._sync_error = None
 
     def sync(self) -> None:
-        """Flushes what is written to the disk; for a thread."""
+        """Flushes what is written to the disk, unless it is elsewhere now; for a thread."""
+        self._results.find()
         self._results.sync()
         self._index.sync()
         self._sync_error = None

@@ -32,7 +32,10 @@ _WORDS = {
     errno.EPERM: ("operation not permitted", "Make it writable"),
     errno.ENOENT: ("it is gone", "Put it back there"),
     errno.ENOTDIR: ("it is gone", "Put it back there"),
-    errno.ESTALE: ("it is gone", "Put it back there"),
+    errno.ESTALE: (
+        "another one is there now",
+        "Put back what was there, or stop the run and resume it",
+    ),
     errno.ETIMEDOUT: ("the disk does not answer", "See to it, or save the run elsewhere"),
 }
 """Text and advice for each error."""
