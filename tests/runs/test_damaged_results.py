@@ -151,6 +151,13 @@ def test_metadata_that_is_no_json_is_reported(tmp_path: Path) -> None:
     assert level == "warning" and text.startswith(fault)
 
 
+def test_a_plan_that_is_cut_off_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "results.jsonl").write_bytes(LINES[0])
+    (tmp_path / "run.toml").write_text('env_id = "e"\nmodel = "m')
+    ((level, text),) = opened(find_run(tmp_path)).notices
+    assert level == "warning" and text.startswith("run.toml: no TOML: ")
+
+
 def test_lines_beyond_those_that_are_reported_are_counted_with_the_way_to_see_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

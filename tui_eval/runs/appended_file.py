@@ -123,7 +123,7 @@ class AppendedFile:
         self.size = self._synced = status.st_size
         self._is_torn = self._is_doubtful = False
         self._tried = b""
-        """What was to be written last."""
+        """What is to be written by a call that is not over."""
         self._is_known = os.path.samestat(self.path.stat(), status)
         """Whether its file system distinguishes files: not all of those of servers do."""
 
@@ -142,6 +142,7 @@ class AppendedFile:
                 self._is_torn = True
         self._tried = data
         self._disk.run(lambda: self._append(data[taken:], taken))
+        self._tried = b""
         offset = self.size
         self.size += len(data)
         return offset

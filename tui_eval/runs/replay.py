@@ -39,6 +39,7 @@ from tui_eval.runs.run_info import (
     metadata_fault,
     missing_columns,
     modified,
+    plan_fault,
     read_info,
     read_metadata,
     requested_shape,
@@ -159,9 +160,8 @@ class Replay:
         self._started.reading = self._reading
         self._started.total_known = self._trusted or requested_shape(self._info)[1] == shape[1]
         self._fault_count = 0
-        fault = metadata_fault(self.run)
-        reported = [Noticed(0, time.time(), "warning", fault)] if fault else []
-        return [self._started, *reported]
+        faults = filter(None, [metadata_fault(self.run), plan_fault(self.run)])
+        return [self._started, *(Noticed(0, time.time(), "warning", one) for one in faults)]
 
     def _row_events(self, batch: list[RolloutFinished], known: bool = False) -> list[Event]:
         """The events of some rows; before them more places, where there are too few."""

@@ -52,6 +52,17 @@ def metadata_fault(run: RunDir) -> str:
     return f"{run.metadata.name}: {why}; what it says is left out" if why else ""
 
 
+def plan_fault(run: RunDir) -> str:
+    """Sentence why a run.toml cannot be read; empty where all is well, or none is there."""
+    try:
+        tomllib.loads(run.plan.read_text("utf-8-sig"))
+    except OSError:
+        return ""
+    except ValueError as error:
+        return f"{run.plan.name}: no TOML: {error}; what it says is left out"
+    return ""
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
         return decode_row(path.read_bytes())
