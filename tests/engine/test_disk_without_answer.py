@@ -40,16 +40,17 @@ LEFT_WITHIN_S = 25.0
 
 
 @contextmanager
-def without_answer(pid: int, run: Path, *threads: int) -> Iterator[None]:
+def without_answer(pid: int, run: Path, *threads: int, call: str = "write") -> Iterator[None]:
     """Holds the engine's writes to its run until the end of the block.
 
     Args:
         threads: Only what these of its threads write.
+        call: The system call; all of another one, to whatever file.
     """
     if shutil.which("strace") is None:
         pytest.skip("system calls are delayed with strace")
-    files = [word for name in WRITTEN for word in ("-P", str(run / name))]
-    fault = f"inject=write:delay_enter={LONGER_THAN_A_TEST_US}"
+    files = [word for name in WRITTEN for word in ("-P", str(run / name)) if call == "write"]
+    fault = f"inject={call}:delay_enter={LONGER_THAN_A_TEST_US}"
     traced = ["-f", "-p", str(pid)] if not threads else []
     traced += [word for one in threads for word in ("-p", str(one))]
     tracing = subprocess.Popen(
@@ -91,6 +92,44 @@ async def test_the_run_pauses_with_the_reason_and_resumes_once_the_disk_answers(
     assert len(fault_server.requests) == 8
     assert read_journal(RunDir(run.path)).answers == {}
     assert figures(one.state) == figures(as_on_disk(run))
+
+
+LOADS_ONCE = """
+import time
+from pathlib import Path
+
+import tui_eval as vf
+
+def load_environment():
+    Path("is_loading").touch()
+    while not Path("may_load").exists():
+        time.sleep(0.01)
+    return vf.SingleTurnEnv(
+        dataset=[{"question": str(i)} for i in range(2)],
+        rubric=vf.Rubric(funcs=[lambda completion: 1.0]),
+    )
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.process
+async def test_a_disk_that_does_not_answer_as_the_run_begins_is_reported(
+    program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
+) -> None:
+    program.environment("loads_once", LOADS_ONCE)
+    fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
+    request = request_of(env_id="loads_once", num_examples="2")
+    async with listening(LiveFeed(request)) as one:
+        await one.until((program.folder / "is_loading").exists, "the environment loads")
+        with without_answer(one.feed.engine.pid, program.folder, call="fsync,fdatasync,rename"):
+            (program.folder / "may_load").touch()
+            await one.until(lambda: one.state.notices, "the disk does not answer")
+            [(level, text)] = one.state.notices
+            assert level == "warning" and text.startswith("The disk of "), text
+            assert "has not taken the files of the run for 5 s" in text
+        await one.until(lambda: one.state.end, "the run ends")
+    assert one.state.end.exit_code == 0
+    assert sorted(program.only_run().places()) == [(0, 0), (1, 0)]
 
 
 def words(program: Program, server: FaultServer) -> list[str]:

@@ -191,7 +191,7 @@ class Engine:
         found.notices += self._notices
         if found.expanded.is_suite:
             return Suite(found, self._hub, self._socket_path)
-        return open_alone(found, self._hub, self._socket_path, self._end.count_down)
+        return await open_alone(found, self._hub, self._socket_path, self._end.count_down)
 
     async def _preflight(self, expanded: ExpandedRequest) -> Preflight:
         """Has each environment loaded and checked; its worker waits for its evaluation."""

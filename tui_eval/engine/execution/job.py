@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from tui_eval.commands import Command
@@ -18,7 +19,7 @@ from tui_eval.engine.execution.heartbeat import Heartbeat
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.session import Session
 from tui_eval.engine.setup.preflight import Preflight
-from tui_eval.engine.setup.prepare import client_config, key_of, prepare
+from tui_eval.engine.setup.prepare import client_config, key_of, prepare_in_thread
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import RunFinished
 from tui_eval.runs.redaction import Redactor
@@ -89,7 +90,9 @@ async def let_listeners_read(hub: Hub) -> None:
         await asyncio.sleep(0.01)
 
 
-def open_alone(found: Preflight, hub: Hub, socket: str, giving_up: Callable[[], None]) -> RunJob:
+async def open_alone(
+    found: Preflight, hub: Hub, socket: str, giving_up: Callable[[], None]
+) -> RunJob:
     """Prepares a run that has the process and the engine's hub for itself, and opens its files.
 
     Args:
@@ -102,7 +105,9 @@ def open_alone(found: Preflight, hub: Hub, socket: str, giving_up: Callable[[], 
     """
     checked, again = found.checked.pop(0), found.expanded.request.again
     with checked.opened.closed_on_error():
-        prepared = prepare(checked, socket, keep_errors=found.keeps_errors, again=again)
+        slow = partial(hub.notice, "warning")
+        keeps = found.keeps_errors
+        prepared = await prepare_in_thread(checked, socket, slow, keep_errors=keeps, again=again)
     prepared.notices = list(dict.fromkeys([*found.notices, *prepared.notices]))
     redact = Redactor.of_process(key_of(prepared.plan))
     hub.redact = redact

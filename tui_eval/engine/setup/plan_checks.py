@@ -170,11 +170,16 @@ def memory_faults(plan: RunPlan, workers: Iterable[int]) -> list[Fault]:
     return [Fault(where, what, "Give it more")]
 
 
+def root_of(plan: RunPlan) -> Path:
+    """The folder that the directory of a new run will be in."""
+    if plan.save:
+        return outputs_root(plan.env_id, plan.output_dir, Path(plan.env_dir_path))
+    return unsaved_root()
+
+
 def outputs_fault(plan: RunPlan) -> list[Fault]:
     """The fault that the directory of a new run cannot be made."""
-    root = unsaved_root()
-    if plan.save:
-        root = outputs_root(plan.env_id, plan.output_dir, Path(plan.env_dir_path))
+    root = root_of(plan)
     there = root.absolute()
     while not there.exists() and there != there.parent:
         there = there.parent

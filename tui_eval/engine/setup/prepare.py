@@ -8,11 +8,11 @@ released and the directory of a new run is removed.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import shutil
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -22,12 +22,12 @@ from tui_eval.config.plan import RunPlan, plan_to_toml
 from tui_eval.config.secret_values import masked, secret_texts, secrets_of_url
 from tui_eval.engine.limits.open_file_room import within_open_files
 from tui_eval.engine.setup.examine import Checked
-from tui_eval.engine.setup.plan_checks import MAKE_ROOM, elsewhere
+from tui_eval.engine.setup.plan_checks import MAKE_ROOM, elsewhere, root_of
 from tui_eval.engine.setup.prepared import LoadedHere, Prepared
 from tui_eval.engine.setup.resume import budget_reached, restore_progress
 from tui_eval.errors import Fault, Notice, RefusedError, warning
 from tui_eval.events import RunStarted
-from tui_eval.runs.layout import RunDir, is_unsaved, new_run, outputs_root, unsaved_root
+from tui_eval.runs.layout import RunDir, is_unsaved, new_run
 from tui_eval.runs.lock import LockHeldError, RunLock
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.redaction import Redactor
@@ -53,6 +53,35 @@ from tui_eval.worker.examples import Examples, Places
 
 MOST_SHOWN = 6
 """How many packages whose versions differ are named."""
+
+
+SLOW_DISK_S = 5.0
+"""Seconds of preparing a run after which the disk is reported."""
+
+
+async def prepare_in_thread(
+    checked: Checked,
+    socket: str,
+    slow: Callable[[str], None],
+    *,
+    keep_errors: bool,
+    again: list[int] | None = None,
+) -> Prepared:
+    """Does what `prepare` does while others are answered, as the disk may not answer.
+
+    Args:
+        slow: Gets a sentence, once, where it takes long.
+
+    Raises:
+        RefusedError: See `prepare`.
+    """
+    call = asyncio.to_thread(prepare, checked, socket, keep_errors=keep_errors, again=again)
+    preparing = asyncio.ensure_future(call)
+    done, _ = await asyncio.wait([preparing], timeout=SLOW_DISK_S)
+    if not done:
+        place = checked.run.path if checked.run is not None else root_of(checked.plan)
+        slow(f"The disk of {place} has not taken the files of the run for {SLOW_DISK_S:g} s")
+    return await preparing
 
 
 def prepare(
@@ -182,10 +211,7 @@ def make_directory(
     Raises:
         RefusedError: Somebody else writes the run, or it cannot be written.
     """
-    root = unsaved_root()
-    if plan.save:
-        root = outputs_root(plan.env_id, plan.output_dir, Path(plan.env_dir_path))
-    fresh = new_run(root, plan.env_id, plan.model)
+    fresh = new_run(root_of(plan), plan.env_id, plan.model)
     hint = hint or (elsewhere(plan) if run is None else MAKE_ROOM)
     if run is None:
         run = fresh

@@ -27,7 +27,7 @@ from tui_eval.engine.execution.job import CANCELS_WITHIN_S, RunJob, let_listener
 from tui_eval.engine.limits.limits import Phases, SuiteLimits
 from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
 from tui_eval.engine.setup.preflight import Preflight
-from tui_eval.engine.setup.prepare import client_config, key_of, prepare
+from tui_eval.engine.setup.prepare import client_config, key_of, prepare_in_thread
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.setup.resume import spent_on_disk
 from tui_eval.engine.setup.suite_lock import lock_suite
@@ -292,7 +292,8 @@ class Suite:
     async def _prepare_and_work(
         self, one: EvaluationStatus, replicas: Replicas, run_log: RunLog
     ) -> None:
-        checked = await self._found.take(one.index, partial(self._hub.notice, "warning"))
+        slow = partial(self._hub.notice, "warning")
+        checked = await self._found.take(one.index, slow)
         if self._stopped.is_set():
             checked.opened.close()
             return
@@ -301,7 +302,7 @@ class Suite:
         try:
             keep_errors = self._found.keeps_errors or bool(self._budget.spent)
             with checked.opened.closed_on_error():
-                prepared = prepare(checked, path, keep_errors=keep_errors)
+                prepared = await prepare_in_thread(checked, path, slow, keep_errors=keep_errors)
             hub = one.begin(prepared.started, len(prepared.done), path)
             session = self._working[one.index] = self._open(one, prepared, hub, replicas, run_log)
             handle, loopback = partial(self._handle_at, session), loopback_of(sock, path)
