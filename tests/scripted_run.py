@@ -246,7 +246,7 @@ def refused_events() -> list[ev.Event]:
 
 def held_worker_events() -> list[ev.Event]:
     """The same with two workers, of which one was replaced and the other stands still."""
-    ended = "A worker ended in the code of example 7 #1: signal 11 (Segmentation fault). "
+    ended = "A worker ended, last in the code of example 7 #1: signal 11 (Segmentation fault). "
     still = (
         "A worker has stood still for 31 s in the code of example 7 #3 (calculator.py:44 in add)"
     )

@@ -57,7 +57,8 @@ def test_a_rollout_that_takes_its_worker_past_the_limit_twice_says_so(
     limit = ("-w", "1", "-c", "1", "--worker-memory", "500MB")
     done = run_here(grows, *request(fault_server, *limit, place="grows"))
     assert done.code == 3, done
-    assert "A worker ended in the code of example 1 #0: Its code took its worker past" in done.err
+    ended = "A worker ended, last in the code of example 1 #0: Its code took its worker past"
+    assert ended in done.err
     rows = grows.only_run().rows
     [culprit] = [row for row in rows if row["error"]]
     error = culprit["error"]

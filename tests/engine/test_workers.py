@@ -138,8 +138,9 @@ def test_the_one_that_ends_its_worker_is_named_also_after_it_has_waited(
     args = request(fault_server, "-w", "1", what="exit", where="later answer")
     done = run_here(talk, *args)
     assert done.code == 3, done
-    assert done.err.count("A worker ended in the code of") == 2
-    assert done.err.count(f"A worker ended in the code of example {CULPRIT} #0: exit status 7") == 2
+    ended = "A worker ended, last in the code of"
+    assert done.err.count(ended) == 2
+    assert done.err.count(f"{ended} example {CULPRIT} #0: exit status 7") == 2
     assert errors(talk.only_run()).keys() == {CULPRIT}
 
 
@@ -173,7 +174,7 @@ def test_a_rollout_that_ends_its_worker_twice_says_so_and_others_are_right(
     args = request(fault_server, "-w", "1", "-c", "1", what=what, where=where)
     done = run_here(talk, *args)
     assert done.code == 3, done
-    assert done.err.count(f"A worker ended in the code of example {CULPRIT} #0: {how}") == 2
+    assert done.err.count(f"A worker ended, last in the code of example {CULPRIT} #0: {how}") == 2
     run = talk.only_run()
     assert errors(run).keys() == {CULPRIT}
     error = errors(run)[CULPRIT]
@@ -234,8 +235,8 @@ def test_a_rollout_that_holds_its_worker_longer_than_it_may_times_out(
     args = request(fault_server, "-w", "1", "--timeout", "1.5", what=what, where=where)
     done = run_here(talk, *args)
     assert done.code == 3, done
-    assert done.err.count("A worker ended in the code of") == 2
-    assert done.err.count(f"A worker ended in the code of example {CULPRIT} #0") == 2
+    assert done.err.count("A worker ended, last in the code of") == 2
+    assert done.err.count(f"A worker ended, last in the code of example {CULPRIT} #0") == 2
     run = talk.only_run()
     assert errors(run).keys() == {CULPRIT}
     error = errors(run)[CULPRIT]

@@ -221,7 +221,7 @@ class Replacement:
             await lease.return_slots()
 
     def _report_end(self, how: str, row: int, again: int) -> None:
-        whose = "" if row == NOBODY else f" in the code of {self._name(row)}"
+        whose = "" if row == NOBODY else f", last in the code of {self._name(row)}"
         rollouts = "rollout is" if again == 1 else "rollouts are"
         more = f". {again:,} {rollouts} run again" if again else ""
         self._parts.warn(f"A worker ended{whose}: {how}{more}")
