@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -130,6 +131,23 @@ async def test_a_disk_that_does_not_answer_as_the_run_begins_is_reported(
         await one.until(lambda: one.state.end, "the run ends")
     assert one.state.end.exit_code == 0
     assert sorted(program.only_run().places()) == [(0, 0), (1, 0)]
+
+
+@pytest.mark.slow
+@pytest.mark.process
+async def test_a_run_that_is_stopped_while_its_files_are_made_is_removed(
+    program: Program, request_of: Callable[..., dict[str, Any]]
+) -> None:
+    program.environment("loads_once", LOADS_ONCE)
+    async with listening(LiveFeed(request_of(env_id="loads_once"))) as one:
+        await one.until((program.folder / "is_loading").exists, "the environment loads")
+        with without_answer(one.feed.engine.pid, program.folder, call="fsync,fdatasync,rename"):
+            (program.folder / "may_load").touch()
+            await one.until(lambda: [*(program.folder / "outputs").rglob("lock")], "it begins")
+            one.feed.engine.stop()
+            await asyncio.sleep(0.2)  # the signal comes before the disk answers, or all is as ever
+        assert await asyncio.to_thread(one.feed.engine.wait) == 130
+    assert not [*(program.folder / "outputs").rglob("lock")]
 
 
 def words(program: Program, server: FaultServer) -> list[str]:

@@ -53,8 +53,6 @@ from tui_eval.worker.examples import Examples, Places
 
 MOST_SHOWN = 6
 """How many packages whose versions differ are named."""
-
-
 SLOW_DISK_S = 5.0
 """Seconds of preparing a run after which the disk is reported."""
 
@@ -69,6 +67,8 @@ async def prepare_in_thread(
 ) -> Prepared:
     """Does what `prepare` does while others are answered, as the disk may not answer.
 
+    Where it is cancelled a new run is removed, unless the disk takes long.
+
     Args:
         slow: Gets a sentence, once, where it takes long.
 
@@ -77,11 +77,23 @@ async def prepare_in_thread(
     """
     call = asyncio.to_thread(prepare, checked, socket, keep_errors=keep_errors, again=again)
     preparing = asyncio.ensure_future(call)
-    done, _ = await asyncio.wait([preparing], timeout=SLOW_DISK_S)
-    if not done:
-        place = checked.run.path if checked.run is not None else root_of(checked.plan)
-        slow(f"The disk of {place} has not taken the files of the run for {SLOW_DISK_S:g} s")
-    return await preparing
+    try:
+        if not (await asyncio.wait([preparing], timeout=SLOW_DISK_S))[0]:
+            place = checked.run.path if checked.run is not None else root_of(checked.plan)
+            slow(f"The disk of {place} has not taken the files of the run for {SLOW_DISK_S:g} s")
+            await asyncio.wait([preparing])
+    except asyncio.CancelledError:
+        if (await asyncio.wait([preparing], timeout=SLOW_DISK_S))[0] and not preparing.exception():
+            prepared = preparing.result()
+            _undo(prepared.run, prepared.lock, is_new=checked.before is None)
+        raise
+    return preparing.result()
+
+
+def _undo(run: RunDir, lock: RunLock, *, is_new: bool) -> None:
+    lock.release()
+    if is_new:
+        shutil.rmtree(run.path, ignore_errors=True)
 
 
 def prepare(
@@ -115,9 +127,7 @@ def prepare(
                 warning("The budget is spent, so errored rollouts stay as they are")
             )
     except BaseException as error:
-        lock.release()
-        if before is None:
-            shutil.rmtree(run.path, ignore_errors=True)
+        _undo(run, lock, is_new=before is None)
         if isinstance(error, OSError):
             hint = MAKE_ROOM if before is not None else elsewhere(plan)
             raise cannot_write(run, error, hint) from error
