@@ -18,6 +18,7 @@ from zlib import crc32
 
 import msgspec
 
+from tui_eval.messages import SystemMessage, TextMessage, UserMessage
 from tui_eval.runs.plain_json import encode_model, encode_whatever
 
 _DIGEST_BYTES = 8
@@ -34,6 +35,8 @@ _FIELDS = {
     "strict": "S",
 }
 """Letters of fields; another one has its name in brackets."""
+_OF_ONE_FIELD: dict[type, str] = {SystemMessage: "sC", UserMessage: "uC", TextMessage: "xC"}
+"""Outlines of messages that have a content alone; as most have, they are not looked at."""
 _ROLE_OF = {letter: role for role, letter in _ROLES.items()}
 _FIELD_OF = {letter: field for field, letter in _FIELDS.items()}
 _CHECKED_FIELD = re.compile(r"([A-Z]|\([^)]*\))([0-9a-f]{4})?")
@@ -94,12 +97,22 @@ def digest_of(data: bytes, size: int = _DIGEST_BYTES) -> str:
 
 def digest_of_message(message: Any) -> str:
     """The digest of a message, and its outline."""
-    fields = {**message.__dict__, **(message.__pydantic_extra__ or {})}
-    role = _ROLES.get(fields.pop("role", ""), "?")
-    given = [(_letter(name), value) for name, value in fields.items() if value is not None]
-    checked = "".join(letter + _check(value) for letter, value in given[:-1])
-    last = given[-1][0] if given else ""
-    return digest_of(encode_model(message)) + role + checked + last
+    fields = message.__dict__
+    if not message.__pydantic_extra__:
+        if outline := _OF_ONE_FIELD.get(type(message)):
+            return digest_of(encode_model(message)) + outline
+    else:
+        fields = {**fields, **message.__pydantic_extra__}
+    outline = letter = ""
+    before: Any = None
+    for name, value in fields.items():
+        if name == "role":
+            outline = _ROLES.get(value, "?") + outline
+        elif value is not None:
+            if letter:
+                outline += letter + _check(before)
+            letter, before = _letter(name), value
+    return digest_of(encode_model(message)) + outline + letter
 
 
 def is_same(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
