@@ -181,15 +181,18 @@ class AppendedFile:
         if own.st_size != self.size + taken or not own.st_nlink:
             what = "changed" if own.st_nlink else "removed"
             raise FileChangedError(errno.EBUSY, f"somebody else {what} {name}", str(self.path))
-        self.find()
+        self.find(own)
 
-    def find(self) -> None:
+    def find(self, own: os.stat_result | None = None) -> None:
         """Sees that it is at its path; not where it was removed.
+
+        Args:
+            own: Its status, where that is known.
 
         Raises:
             OSError: It is not, or the disk refuses.
         """
-        own = os.fstat(self._fd)
+        own = own or os.fstat(self._fd)
         if own.st_nlink and not os.path.samestat(self.path.stat(), own) and self._is_known:
             what = f"another {self.path.name} is there now"
             raise FileNotFoundError(errno.ESTALE, what, str(self.path))

@@ -18,7 +18,7 @@ from zlib import crc32
 
 import msgspec
 
-from tui_eval.messages import SystemMessage, TextMessage, UserMessage
+from tui_eval.messages import SystemMessage, TextMessage, ToolMessage, UserMessage
 from tui_eval.runs.plain_json import encode_model, encode_whatever
 
 _DIGEST_BYTES = 8
@@ -99,8 +99,11 @@ def digest_of_message(message: Any) -> str:
     """The digest of a message, and its outline."""
     fields = message.__dict__
     if not message.__pydantic_extra__:
-        if outline := _OF_ONE_FIELD.get(type(message)):
+        kind = type(message)
+        if outline := _OF_ONE_FIELD.get(kind):
             return digest_of(encode_model(message)) + outline
+        if kind is ToolMessage and message.content is not None:
+            return f"{digest_of(encode_model(message))}tI{_check(message.tool_call_id)}C"
     else:
         fields = {**fields, **message.__pydantic_extra__}
     outline = letter = ""
