@@ -88,7 +88,7 @@ def test_an_unsaved_run_on_a_full_disk_is_saved_on_another_one_by_its_resume(
     program.before = ["unshare", "-m", "sh", "-c", f'{steps} || exit 77; "$@"; exit $?', "sh"]
     resume = "run", "--resume", str(run.path)
     refused = program.run(*resume)
-    if refused.code == 77:
+    if refused.code == 77 and "permission denied" in refused.err:
         pytest.skip("nothing may be mounted here")
     assert f"{run.path}: the run cannot be written here: No space left" in refused.err
     done = program.run(*resume, "-s", "-o", "saved")
