@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from typing import Any
 
 from tui_eval.clients.openai_sdk import OpenAISdkClient
@@ -44,14 +45,14 @@ class OpenAIResponsesClient(OpenAISdkClient[list[dict[str, Any]]]):
         """One tool as a function."""
         return to_responses_tool(tool)
 
-    async def get_native_response(
+    def get_native_response(
         self,
         prompt: list[dict[str, Any]],
         model: str,
         sampling_args: SamplingArgs,
         tools: list[dict[str, Any]] | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> Coroutine[Any, Any, Any]:
         """The endpoint's response."""
         state = kwargs.pop("state", None)
         body, options = to_responses_body(
@@ -61,7 +62,7 @@ class OpenAIResponsesClient(OpenAISdkClient[list[dict[str, Any]]]):
             tools,
             self.profile(model).encrypted_reasoning,
         )
-        return await self.send(body, options, state)
+        return self.send(body, options, state)
 
     async def raise_from_native_response(self, response: Any) -> None:
         """Refuses what is no finished answer with something in it."""

@@ -57,11 +57,13 @@ _TURN: ContextVar[asyncio.Lock | None] = ContextVar("turn", default=None)
 """The lock that plain functions of simultaneous calls take one after the other."""
 
 
-async def call_in_turn(function: PlainFunction, call: Callable[[], Any]) -> Any:
+def call_in_turn(function: PlainFunction, call: Callable[[], Any]) -> Awaitable[Any]:
     """Calls a plain function, after those of other calls of its turn."""
     turn = _TURN.get()
-    if turn is None:
-        return await call_plain(function, call)
+    return call_plain(function, call) if turn is None else _call_after(turn, function, call)
+
+
+async def _call_after(turn: asyncio.Lock, function: PlainFunction, call: Callable[[], Any]) -> Any:
     async with turn:
         return await call_plain(function, call)
 

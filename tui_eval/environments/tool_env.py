@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from tui_eval.call_limits import limited, noted
@@ -35,7 +35,7 @@ from tui_eval.errors import (
     traceback_text,
 )
 from tui_eval.events import Stage
-from tui_eval.messages import Messages, ToolCall, ToolMessage
+from tui_eval.messages import Messages, ToolMessage
 from tui_eval.observer import CURRENT
 from tui_eval.open_files import is_out_of_files
 from tui_eval.output import CALL
@@ -140,8 +140,8 @@ class ToolEnv(MultiTurnEnv):
         """
         uses = [Use(call) for call in messages[-1].get("tool_calls") or ()]
 
-        async def make(use: Use) -> None:
-            await self._use_tool(use, messages, state, **kwargs)
+        def make(use: Use) -> Awaitable[None]:
+            return self._use_tool(use, messages, state, **kwargs)
 
         way = together if len(uses) > 1 and self.concurrent_tool_calls else one_by_one
         try:
@@ -232,12 +232,8 @@ class ToolEnv(MultiTurnEnv):
     async def _outcome(
         self, use: Use, messages: Messages, state: State, **kwargs: Any
     ) -> ToolMessage:
-        arguments = await self._arguments(use, messages, state, **kwargs)
-        return await self._result(use.call, arguments, state)
-
-    async def _result(self, call: ToolCall, arguments: dict[str, Any], state: State) -> ToolMessage:
         """The message of a call; it is not made again where its tool is declared so."""
-
+        call, arguments = use.call, await self._arguments(use, messages, state, **kwargs)
         if not recording.is_recorded(self.tool_map.get(call.name)):
             return as_tool_message(await self.call_tool(call.name, arguments, call.id), call.id)
 

@@ -125,7 +125,8 @@ class ModelCall:
     def end(self) -> None:
         """Ends the call, however it ended."""
         self.is_over = True
-        self.give_back()
+        if self.is_reserved:
+            self.give_back()
 
 
 MODEL_CALL: ContextVar[ModelCall | None] = ContextVar("MODEL_CALL", default=None)
@@ -144,16 +145,19 @@ class Unanswered:
     def sent(self, call: ModelCall) -> None:
         """Notes that the request of a call is sent now."""
         call.requested_at = monotonic()  # the loop's own
-        self._drop_failed()
+        if self._calls:
+            self._drop_failed()
         self._calls.add(call)
 
     def answered(self) -> float:
         """Notes the answer of the call made here; returns when it was requested, 0 if never."""
         call = MODEL_CALL.get()
-        self._drop_failed()
+        if call is not None:
+            self._calls.discard(call)
+        if self._calls:
+            self._drop_failed()
         if call is None:
             return 0.0
-        self._calls.discard(call)
         requested_at, call.requested_at = call.requested_at, 0.0
         return requested_at
 
