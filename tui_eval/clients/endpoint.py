@@ -48,7 +48,6 @@ class Endpoint:
         session: The one under the SDK's client.
         url: The URL of requests.
         headers: Sent with each request.
-        timeout: Seconds from waiting for a connection to the last byte.
     """
 
     def __init__(
@@ -57,13 +56,11 @@ class Endpoint:
         session: HttpSession,
         url: str,
         headers: Mapping[str, str],
-        timeout: float,
     ) -> None:
         self.url = URL(url)
         self._sdk = sdk
         self._session = session
         self._headers = CIMultiDict(headers)
-        self._timeout = timeout
         self._proxy = proxy_of(self.url)
 
     def __repr__(self) -> str:
@@ -126,10 +123,8 @@ class Endpoint:
             url, headers = self._with(options)
         request = httpx2.Request("POST", str(url), headers=headers, content=payload)
         try:
-            async with (
-                asyncio.timeout(options.timeout or self._timeout),
-                self._session.stream(url, headers, payload, self._proxy) as answer,
-            ):
+            sent = url, headers, payload, self._proxy, options.timeout or None
+            async with self._session.stream(*sent) as answer:
                 if 200 <= answer.status < 300:
                     return await _read_stream(answer, stream, kind, self._session.max_answer_mb)
                 content = await read_up_to(answer, self._session.max_answer_mb)

@@ -23,6 +23,7 @@ from yarl import URL
 
 from tui_eval.clients.http_types import httpx2
 from tui_eval.clients.proxies import proxy_of
+from tui_eval.clients.time_limits import TimeLimits
 from tui_eval.errors import InvalidModelResponseError
 from tui_eval.open_files import is_out_of_files
 from tui_eval.types import ClientConfig
@@ -129,8 +130,8 @@ class HttpSession(httpx2.AsyncBaseTransport):
 
     def __init__(self, config: ClientConfig) -> None:
         self._config = config
-        self._timeout = self._timeout_of(config.timeout)
-        self._endless = self._timeout_of(None)
+        self._connecting = aiohttp.ClientTimeout(total=None, sock_connect=config.connect_timeout)
+        self._limits: TimeLimits
         self._loop: asyncio.AbstractEventLoop | None = None
         self._session: aiohttp.ClientSession
         self._keeper: AsyncGenerator[aiohttp.ClientSession, None]
@@ -146,9 +147,6 @@ class HttpSession(httpx2.AsyncBaseTransport):
     def max_answer_mb(self) -> float:
         """MB that one answer may have."""
         return self._config.max_answer_mb
-
-    def _timeout_of(self, seconds: float | None) -> aiohttp.ClientTimeout:
-        return aiohttp.ClientTimeout(total=seconds, sock_connect=self._config.connect_timeout)
 
     async def post(
         self,
@@ -170,40 +168,51 @@ class HttpSession(httpx2.AsyncBaseTransport):
         """
         try:
             session = await self._open()
-            answer = await session.post(
-                url,
-                data=payload,
-                headers=headers,
-                allow_redirects=False,
-                timeout=self._timeout if seconds is None else self._timeout_of(seconds),
-                proxy=proxy,
-                ssl=self._trusted(url, proxy),
-            )
-            return answer, await read_up_to(answer, self._config.max_answer_mb)
+            with self._limits.of(self._config.timeout if seconds is None else seconds):
+                answer = await session.post(
+                    url,
+                    data=payload,
+                    headers=headers,
+                    allow_redirects=False,
+                    timeout=self._connecting,
+                    proxy=proxy,
+                    ssl=self._trusted(url, proxy),
+                )
+                return answer, await read_up_to(answer, self._config.max_answer_mb)
         except aiohttp.ClientError as error:
             _raise_as_httpx2(error)
 
     @asynccontextmanager
     async def stream(
-        self, url: URL, headers: CIMultiDict[str], payload: bytes, proxy: URL | None
+        self,
+        url: URL,
+        headers: CIMultiDict[str],
+        payload: bytes,
+        proxy: URL | None,
+        seconds: float | None = None,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """The answer to one request, its content yet to be read inside: as long as it takes.
+        """The answer to one request, its content yet to be read inside.
+
+        Args:
+            seconds: From waiting for a connection to the end of the block; by default the client's.
 
         Raises:
             httpx2.TransportError: No connection, or it broke, also while the content was read.
+            TimeoutError: It takes longer.
         """
         try:
             session = await self._open()
-            async with session.post(
-                url,
-                data=payload,
-                headers=headers,
-                allow_redirects=False,
-                timeout=self._endless,
-                proxy=proxy,
-                ssl=self._trusted(url, proxy),
-            ) as answer:
-                yield answer
+            with self._limits.of(self._config.timeout if seconds is None else seconds):
+                async with session.post(
+                    url,
+                    data=payload,
+                    headers=headers,
+                    allow_redirects=False,
+                    timeout=self._connecting,
+                    proxy=proxy,
+                    ssl=self._trusted(url, proxy),
+                ) as answer:
+                    yield answer
         except aiohttp.ClientError as error:
             _raise_as_httpx2(error)
 
@@ -272,6 +281,7 @@ class HttpSession(httpx2.AsyncBaseTransport):
             await self._leave()
             self._keeper = _kept_open(self._config)
             self._session = await anext(self._keeper)
+            self._limits = TimeLimits(loop)
             self._loop = loop
             self._left_behind = weakref.finalize(self, _close_elsewhere, self._keeper, loop)
         return self._session

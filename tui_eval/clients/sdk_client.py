@@ -340,7 +340,6 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
             self._session,
             self.read_url(config.api_base_url).with_query(self.base_url(config) + self.PATH),
             self.sdk_headers(config),
-            config.timeout,
         )
 
 
