@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -107,19 +106,19 @@ class AnthropicMessagesClient(
         """One tool as Anthropic describes it."""
         return to_anthropic_tool(tool)
 
-    def get_native_response(
+    async def get_native_response(
         self,
         prompt: list[dict[str, Any]],
         model: str,
         sampling_args: SamplingArgs,
         tools: list[dict[str, Any]] | None = None,
         **kwargs: Any,
-    ) -> Coroutine[Any, Any, Any]:
+    ) -> Any:
         """The endpoint's message."""
         state = kwargs.pop("state", None)
         self._warn_of_default(sampling_args)
         body, options = to_anthropic_body(prompt, model, {**kwargs, **sampling_args}, tools)
-        return self.send(body, options, state)
+        return await self.send(body, options, state)
 
     def _warn_of_default(self, sampling_args: SamplingArgs) -> None:
         if self._warned or sampling_args.get("max_tokens") is not None:

@@ -169,15 +169,7 @@ class HttpSession(httpx2.AsyncBaseTransport):
         try:
             session = await self._open()
             with self._limits.of(self._config.timeout if seconds is None else seconds):
-                answer = await session.post(
-                    url,
-                    data=payload,
-                    headers=headers,
-                    allow_redirects=False,
-                    timeout=self._connecting,
-                    proxy=proxy,
-                    ssl=self._trusted(url, proxy),
-                )
+                answer = await self._post(session, url, headers, payload, proxy)
                 return answer, await read_up_to(answer, self._config.max_answer_mb)
         except aiohttp.ClientError as error:
             _raise_as_httpx2(error)
@@ -203,18 +195,29 @@ class HttpSession(httpx2.AsyncBaseTransport):
         try:
             session = await self._open()
             with self._limits.of(self._config.timeout if seconds is None else seconds):
-                async with session.post(
-                    url,
-                    data=payload,
-                    headers=headers,
-                    allow_redirects=False,
-                    timeout=self._connecting,
-                    proxy=proxy,
-                    ssl=self._trusted(url, proxy),
-                ) as answer:
+                async with self._post(session, url, headers, payload, proxy) as answer:
                     yield answer
         except aiohttp.ClientError as error:
             _raise_as_httpx2(error)
+
+    def _post(
+        self,
+        session: aiohttp.ClientSession,
+        url: URL,
+        headers: CIMultiDict[str],
+        payload: bytes,
+        proxy: URL | None,
+    ) -> Any:
+        """The answer, to be awaited or entered."""
+        return session.post(
+            url,
+            data=payload,
+            headers=headers,
+            allow_redirects=False,
+            timeout=self._connecting,
+            proxy=proxy,
+            ssl=self._trusted(url, proxy),
+        )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """The answer to a request of the http client; its body is yet to be read."""

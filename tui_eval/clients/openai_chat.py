@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
 from typing import Any
 
 from tui_eval.clients.openai_sdk import OpenAISdkClient
@@ -35,19 +34,19 @@ class OpenAIChatCompletionsClient(OpenAISdkClient[list[dict[str, Any]]]):
         """One tool as a function."""
         return to_chat_tool(tool)
 
-    def get_native_response(
+    async def get_native_response(
         self,
         prompt: list[dict[str, Any]],
         model: str,
         sampling_args: SamplingArgs,
         tools: list[dict[str, Any]] | None = None,
         **kwargs: Any,
-    ) -> Coroutine[Any, Any, Any]:
+    ) -> Any:
         """The endpoint's chat completion."""
         state = kwargs.pop("state", None)
         limit = self.profile(model).token_limit
         body, options = to_chat_body(prompt, model, {**kwargs, **sampling_args}, tools, limit)
-        return self.send(body, options, state)
+        return await self.send(body, options, state)
 
     async def raise_from_native_response(self, response: Any) -> None:
         """Refuses what is not exactly one answer with something in it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
 from typing import Any
 
 from tui_eval.clients.openai_sdk import OpenAISdkClient
@@ -49,18 +48,18 @@ class OpenAICompletionsClient(OpenAISdkClient[str]):
             "use a chat endpoint (client type openai_chat_completions)"
         )
 
-    def get_native_response(
+    async def get_native_response(
         self,
         prompt: str,
         model: str,
         sampling_args: SamplingArgs,
         tools: list[dict[str, Any]] | None = None,
         **kwargs: Any,
-    ) -> Coroutine[Any, Any, Any]:
+    ) -> Any:
         """The endpoint's text completion."""
         state = kwargs.pop("state", None)
         body, options = to_completion_body(prompt, model, {**kwargs, **sampling_args})
-        return self.send(body, options, state)
+        return await self.send(body, options, state)
 
     async def raise_from_native_response(self, response: Any) -> None:
         """Refuses what is not exactly one answer with text in it."""

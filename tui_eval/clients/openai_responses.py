@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
 from typing import Any
 
 from tui_eval.clients.openai_sdk import OpenAISdkClient
@@ -45,14 +44,14 @@ class OpenAIResponsesClient(OpenAISdkClient[list[dict[str, Any]]]):
         """One tool as a function."""
         return to_responses_tool(tool)
 
-    def get_native_response(
+    async def get_native_response(
         self,
         prompt: list[dict[str, Any]],
         model: str,
         sampling_args: SamplingArgs,
         tools: list[dict[str, Any]] | None = None,
         **kwargs: Any,
-    ) -> Coroutine[Any, Any, Any]:
+    ) -> Any:
         """The endpoint's response."""
         state = kwargs.pop("state", None)
         body, options = to_responses_body(
@@ -62,7 +61,7 @@ class OpenAIResponsesClient(OpenAISdkClient[list[dict[str, Any]]]):
             tools,
             self.profile(model).encrypted_reasoning,
         )
-        return self.send(body, options, state)
+        return await self.send(body, options, state)
 
     async def raise_from_native_response(self, response: Any) -> None:
         """Refuses what is no finished answer with something in it."""
