@@ -209,9 +209,7 @@ class RolloutObserver:
         try:
             if self.guard is not None:
                 await self._reserve(call)
-            if not self._gate.is_open:
-                await self._wait_at_gate()
-            self._goes_out(call)
+            await self._pass_gate(call)
         except BaseException:
             call.end()
             raise
@@ -232,12 +230,11 @@ class RolloutObserver:
                 self.state.began += time.perf_counter() - began
         call.is_reserved = True
 
-    async def _wait_at_gate(self) -> None:
-        self.staged(Stage.HELD)
-        with self.deadline.held(), self.pauses.left_out(self):
-            await self._gate.wait()
-
-    def _goes_out(self, call: ModelCall | None) -> None:
+    async def _pass_gate(self, call: ModelCall | None) -> None:
+        if not self._gate.is_open:
+            self.staged(Stage.HELD)
+            with self.deadline.held(), self.pauses.left_out(self):
+                await self._gate.wait()
         self.deadline.check()
         if self.waits.stage is not Stage.MODEL:
             self.staged(Stage.MODEL)
@@ -370,9 +367,7 @@ class RolloutObserver:
         self.staged(before)
         if call is not None and was_reserved:
             await self._reserve(call)
-        if not self._gate.is_open:
-            await self._wait_at_gate()
-        self._goes_out(call)
+        await self._pass_gate(call)
 
     def events_so_far(self) -> list[Event]:
         """The conversation so far, results of its tool calls, and the answer in flight."""
