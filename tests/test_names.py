@@ -50,6 +50,8 @@ IN_STEAD = {
 PHRASES = {
     "at_a_time": "`max_concurrent`",
     "go_on": "`continue_`, `resume`",
+    "last_words": "`emergency_close`",
+    "may_pass": "`is_retryable`",
     "take_up": "`resume`, `add`",
     "takes_up": "`resumes`, `adds`",
 }
@@ -60,7 +62,6 @@ MODULES = {
     "choosing": "`endpoint_resolution`",
     "choosing_again": "`resumed_endpoints`",
     "composing": "`plan_builder`",
-    "last_words": "`emergency_close`",
     "own_runs": "`resume_match`",
     "passing": "`retryable`",
 }

@@ -47,7 +47,7 @@ LAUNCHER_CONNECTS_WITHIN_S = 5.0
 TICK_S = 0.05
 EVERY_TICKS = 10
 EVERY_ROLLOUTS = 500
-LAST_WORDS_AFTER_S = 1.4
+EMERGENCY_CLOSE_AFTER_S = 1.4
 LEAVES_WITHIN_S = 0.5
 FILES_WITHIN_S = 8.0
 """For the files of a run; its disk may not answer at all."""
@@ -83,7 +83,7 @@ class TimelyEnd:
     def count_down(self) -> None:
         """Starts the time that a stop may take."""
         if self._timer is None:
-            self._start_timer(LAST_WORDS_AFTER_S, self._end)
+            self._start_timer(EMERGENCY_CLOSE_AFTER_S, self._end)
 
     def over(self, code: int) -> None:
         """Ends the process soon, without waiting for tasks and threads of people's code."""

@@ -25,7 +25,7 @@ DATA, META, PACKED = b"D", b"M", b"P"
 LEAVES_WITHIN_S = 3.0
 """Seconds that a screen has to end after its tab. An engine below it ends within 2 s."""
 
-LAST_WORDS_WITHIN_S = 0.5
+CLOSES_WITHIN_S = 0.5
 SHOWN_LINES = 200
 CLEAR = "\x1b[0;38;2;214;216;220;48;2;21;23;27m\x1b[2J\x1b[H\x1b[?25l"
 """An empty screen in our own colours, without a cursor."""
@@ -76,7 +76,7 @@ class WebScreen(AppService):
         received = asyncio.gather(self._relay(process.stdout), self._listen(process.stderr))
         await process.wait()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LAST_WORDS_WITHIN_S):
+            async with asyncio.timeout(CLOSES_WITHIN_S):
                 await received
         self.kill()
         with contextlib.suppress(ConnectionError, RuntimeError):

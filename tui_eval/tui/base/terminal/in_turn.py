@@ -88,12 +88,12 @@ class InTurnApp(FrameSource[Result]):
             return  # the app ends
         if event.is_forwarded or not isinstance(event, (events.Key, events.Paste)):
             await super().on_event(event)
-        elif self._is_key_on_its_way and (self._typed_ahead or not self._may_pass(event)):
+        elif self._is_key_on_its_way and (self._typed_ahead or not self._is_same_key_held(event)):
             self._typed_ahead.append(event)
         else:
             await self._hand_on(event)
 
-    def _may_pass(self, event: events.Key | events.Paste) -> bool:
+    def _is_same_key_held(self, event: events.Key | events.Paste) -> bool:
         """Whether a key need not wait for the one before, as one key is held down.
 
         The effects of such keys may be drawn together. Keys that move are joined with the waiting
@@ -165,7 +165,7 @@ class InTurnApp(FrameSource[Result]):
         self._is_key_on_its_way = False
         self._is_repeated = bool(self._is_repeated)
         waiting = self._typed_ahead
-        while waiting and (not self._is_key_on_its_way or self._may_pass(waiting[0])):
+        while waiting and (not self._is_key_on_its_way or self._is_same_key_held(waiting[0])):
             await self._hand_on(waiting.popleft())
 
     @property
