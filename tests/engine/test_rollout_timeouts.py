@@ -160,7 +160,6 @@ async def test_of_answers_that_a_slow_disk_takes_late_nothing_counts(
         deadline=deadline,
         pauses=SimpleNamespace(left_out=nullcontext),
         waits_for=nullcontext,
-        code_begins=lambda: None,
     )
     with deadline:
         for _ in range(8):

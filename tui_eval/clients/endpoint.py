@@ -15,7 +15,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from tui_eval.clients.faults import connection_error, status_error
-from tui_eval.clients.http_session import AnswerSize, HttpSession, read_up_to
+from tui_eval.clients.http_session import AnswerSize, HttpSession, Post, read_up_to
 from tui_eval.clients.http_types import httpx2
 from tui_eval.clients.proxies import proxy_of
 from tui_eval.clients.sampling import PLAIN, CallOptions
@@ -82,25 +82,17 @@ class Endpoint:
                 an error with a status in its place.
             InvalidModelResponseError: The answer is no JSON, or not of that kind.
         """
-        url, headers = self.url, self._headers
-        if options is not PLAIN:
-            url, headers = self._with(options)
+        sent = self._request(payload, options)
         try:
-            answer, content = await self._session.post(
-                url, headers, payload, self._proxy, options.timeout or None
-            )
+            answer, content = await self._session.post(sent)
         except (httpx2.HTTPError, TimeoutError) as error:
-            request = httpx2.Request("POST", str(url), headers=headers, content=payload)
-            failure = connection_error(self._sdk(), request, error)
-            raise failure from error
+            raise connection_error(self._sdk(), _for_sdk(sent), error) from error
         if not 200 <= answer.status < 300:
-            request = httpx2.Request("POST", str(url), headers=headers, content=payload)
-            raise status_error(self._sdk(), _response(answer, content, request))
+            raise status_error(self._sdk(), _response(answer, content, _for_sdk(sent)))
         try:
-            return read_whole(content, kind, url)
+            return read_whole(content, kind, sent.url)
         except ReportedError as error:
-            request = httpx2.Request("POST", str(url), headers=headers, content=payload)
-            failure = sdk_error(error, self._sdk(), request)
+            failure = sdk_error(error, self._sdk(), _for_sdk(sent))
         raise failure
 
     async def stream(
@@ -118,13 +110,10 @@ class Endpoint:
             InvalidModelResponseError: An error without one, an answer that is too long, or a part
                 that is no JSON or not of the protocol.
         """
-        url, headers = self.url, self._headers
-        if options is not PLAIN:
-            url, headers = self._with(options)
-        request = httpx2.Request("POST", str(url), headers=headers, content=payload)
+        sent = self._request(payload, options)
+        request = _for_sdk(sent)
         try:
-            sent = url, headers, payload, self._proxy, options.timeout or None
-            async with self._session.stream(*sent) as answer:
+            async with self._session.stream(sent) as answer:
                 if 200 <= answer.status < 300:
                     return await _read_stream(answer, stream, kind, self._session.max_answer_mb)
                 content = await read_up_to(answer, self._session.max_answer_mb)
@@ -137,6 +126,12 @@ class Endpoint:
             failure = status_error(self._sdk(), refusal)
         raise failure
 
+    def _request(self, payload: bytes, options: CallOptions) -> Post:
+        url, headers = self.url, self._headers
+        if options is not PLAIN:
+            url, headers = self._with(options)
+        return Post(url, headers, payload, self._proxy, options.timeout or None)
+
     def _with(self, options: CallOptions) -> tuple[URL, CIMultiDict[str]]:
         url, headers = self.url, self._headers
         if options.extra_query:
@@ -146,6 +141,11 @@ class Endpoint:
             headers = headers.copy()
             headers.update(options.extra_headers)
         return url, headers
+
+
+def _for_sdk(sent: Post) -> httpx2.Request:
+    """The request as errors of the SDKs have it."""
+    return httpx2.Request("POST", str(sent.url), headers=sent.headers, content=sent.payload)
 
 
 def _response(

@@ -18,12 +18,13 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 import aiohttp
+import msgspec
 from multidict import CIMultiDict
 from yarl import URL
 
 from tui_eval.clients.http_types import httpx2
 from tui_eval.clients.proxies import proxy_of
-from tui_eval.clients.time_limits import TimeLimits
+from tui_eval.clients.time_limits import TimeLimit, TimeLimits
 from tui_eval.errors import InvalidModelResponseError
 from tui_eval.open_files import is_out_of_files
 from tui_eval.types import ClientConfig
@@ -117,6 +118,20 @@ _MEANINGS: tuple[tuple[type[aiohttp.ClientError], type[httpx2.TransportError]], 
 )
 
 
+class Post(msgspec.Struct, frozen=True):
+    """One request with JSON.
+
+    Args:
+        seconds: From waiting for a connection to the last byte; None for the client's time-out.
+    """
+
+    url: URL
+    headers: CIMultiDict[str]
+    payload: bytes
+    proxy: URL | None
+    seconds: float | None = None
+
+
 class HttpSession(httpx2.AsyncBaseTransport):
     """One pool of connections, for an SDK's http client and for calls beside it.
 
@@ -148,75 +163,51 @@ class HttpSession(httpx2.AsyncBaseTransport):
         """MB that one answer may have."""
         return self._config.max_answer_mb
 
-    async def post(
-        self,
-        url: URL,
-        headers: CIMultiDict[str],
-        payload: bytes,
-        proxy: URL | None,
-        seconds: float | None = None,
-    ) -> tuple[aiohttp.ClientResponse, bytes]:
+    async def post(self, sent: Post) -> tuple[aiohttp.ClientResponse, bytes]:
         """The answer to one request and its content, decompressed.
-
-        Args:
-            seconds: From waiting for a connection to the last byte; by default the client's.
 
         Raises:
             httpx2.TransportError: No connection, or no whole answer.
-            TimeoutError: It takes longer.
+            TimeoutError: It takes longer than it may.
             InvalidModelResponseError: An answer that is too long.
         """
         try:
             session = await self._open()
-            with self._limits.of(self._config.timeout if seconds is None else seconds):
-                answer = await self._post(session, url, headers, payload, proxy)
+            with self._limit(sent):
+                answer = await self._send(session, sent)
                 return answer, await read_up_to(answer, self._config.max_answer_mb)
         except aiohttp.ClientError as error:
             _raise_as_httpx2(error)
 
     @asynccontextmanager
-    async def stream(
-        self,
-        url: URL,
-        headers: CIMultiDict[str],
-        payload: bytes,
-        proxy: URL | None,
-        seconds: float | None = None,
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def stream(self, sent: Post) -> AsyncIterator[aiohttp.ClientResponse]:
         """The answer to one request, its content yet to be read inside.
-
-        Args:
-            seconds: From waiting for a connection to the end of the block; by default the client's.
 
         Raises:
             httpx2.TransportError: No connection, or it broke, also while the content was read.
-            TimeoutError: It takes longer.
+            TimeoutError: It takes longer than it may, the block included.
         """
         try:
             session = await self._open()
-            with self._limits.of(self._config.timeout if seconds is None else seconds):
-                async with self._post(session, url, headers, payload, proxy) as answer:
+            with self._limit(sent):
+                async with self._send(session, sent) as answer:
                     yield answer
         except aiohttp.ClientError as error:
             _raise_as_httpx2(error)
 
-    def _post(
-        self,
-        session: aiohttp.ClientSession,
-        url: URL,
-        headers: CIMultiDict[str],
-        payload: bytes,
-        proxy: URL | None,
-    ) -> Any:
+    def _limit(self, sent: Post) -> TimeLimit:
+        return self._limits.of(self._config.timeout if sent.seconds is None else sent.seconds)
+
+    def _send(self, session: aiohttp.ClientSession, sent: Post) -> Any:
         """The answer, to be awaited or entered."""
         return session.post(
-            url,
-            data=payload,
-            headers=headers,
+            sent.url,
+            data=sent.payload,
+            headers=sent.headers,
             allow_redirects=False,
             timeout=self._connecting,
-            proxy=proxy,
-            ssl=self._trusted(url, proxy),
+            proxy=sent.proxy,
+            ssl=self._trusted(sent.url, sent.proxy),
         )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:

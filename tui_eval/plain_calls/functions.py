@@ -166,13 +166,8 @@ async def attempt(
     that kind, and one that works on the main thread only is called on the event loop, where nothing
     holds it to a limit. The limit does not count its wait for a turn.
     """
-    if function.is_tried and function.thread_safe and not function.on_loop:  # nearly always
-        job = THREADS.begin(call, limit_s, function.is_quick)
-        try:
-            outcome = await job.future
-        except asyncio.CancelledError:
-            job.abandon()
-            raise
+    if function.is_tried and function.thread_safe and not function.on_loop:
+        outcome = await THREADS.attempt(call, limit_s, function.is_quick)
         function.is_quick = outcome.seconds < QUICK_S
         if outcome.error is None:
             return outcome

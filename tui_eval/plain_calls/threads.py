@@ -87,17 +87,13 @@ class Threads:
             TooManyLeftBehindError: Too many functions that were given up are still running.
             RuntimeError: The system gives no more threads.
         """
-        job = self.begin(call, limit_s, is_quick)
+        loop = asyncio.get_running_loop()
+        job = self._crew(loop).take(loop.create_future(), call, limit_s, is_quick)
         try:
             return await job.future
         except asyncio.CancelledError:
             job.abandon()
             raise
-
-    def begin(self, call: Callable[[], Any], limit_s: float, is_quick: bool) -> Call:
-        """Begins what `attempt` waits for: who is cancelled in that wait abandons it."""
-        loop = asyncio.get_running_loop()
-        return self._crew(loop).take(loop.create_future(), call, limit_s, is_quick)
 
     def is_free(self) -> bool:
         """Whether nothing runs or waits here for this event loop."""

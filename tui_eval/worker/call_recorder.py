@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from contextvars import Context
 from typing import Any
 
+import msgspec
+
 from tui_eval.runs.plain_json import encode_whatever
 from tui_eval.worker.ports import Journal
 from tui_eval.worker.recorded_calls import RecordedCalls
@@ -56,6 +58,7 @@ class CallRecorder:
             self._journal.add(observer.row, line)
         else:
             await self._writes.wait(observer, self._journal.add_answer(observer.row, line))
+            observer.code_begins()
         self.is_generated(observer)
 
     def is_generated(self, observer: RolloutObserver) -> None:
@@ -76,15 +79,23 @@ class CallRecorder:
         place = {"row": observer.row, "number": observer.number, "attempt": observer.attempt}
         record = {**place, "input": {"example_id": observer.example_id}}
 
-        def keep(record: Mapping[str, Any]) -> Awaitable[None]:
+        async def keep(record: Mapping[str, Any]) -> None:
             if observer.is_over:  # nobody needs it any more
-                return asyncio.sleep(0)
+                return
             line = encode_whatever(record) + b"\n"
-            return self._writes.wait(observer, self._journal.add_answer(record["row"], line))
+            await self._writes.wait(observer, self._journal.add_answer(record["row"], line))
+            observer.code_begins()
 
         calls = RecordedCalls(record, keep, self._settings, earlier)
         observer.lose(calls.lost_before)
         return calls
+
+
+class _Write(msgspec.Struct, eq=False):
+    observer: RolloutObserver
+    began: float
+    is_seen: bool = False
+    waiting: ExitStack | None = None
 
 
 class Writes:
@@ -94,33 +105,29 @@ class Writes:
     """
 
     def __init__(self) -> None:
-        self._open: dict[Awaitable[None], tuple[RolloutObserver, float]] = {}
-        """Whose each is, and when it began in seconds of the loop."""
-        self._seen: set[Awaitable[None]] = set()
-        """Those that were open at the last look."""
-        self._late: dict[Awaitable[None], ExitStack] = {}
+        self._open: set[_Write] = set()
         self._timer: asyncio.TimerHandle | None = None
 
     async def wait(self, observer: RolloutObserver, done: Awaitable[None]) -> None:
-        """Waits until an answer of a rollout is on disk; its code is called next."""
+        """Waits until an answer of a rollout is on disk."""
         loop = asyncio.get_running_loop()
         if self._timer is None:
             self._timer = loop.call_later(DISK_IS_LATE_S, self._look, loop)
-        self._open[done] = observer, loop.time()
+        one = _Write(observer, loop.time())
+        self._open.add(one)
         try:
             await done
         finally:
-            del self._open[done]
-            if self._late and done in self._late:
-                self._late.pop(done).close()
-        observer.code_begins()
+            self._open.discard(one)
+            if one.waiting is not None:
+                one.waiting.close()
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
-        for done in self._seen & self._open.keys() - self._late.keys():
-            observer, began = self._open[done]
-            observer.deadline.give_back(loop.time() - began)
-            self._late[done] = _waits_for_disk(observer)
-        self._seen = {*self._open}
+        for one in self._open:
+            if one.is_seen and one.waiting is None:
+                one.observer.deadline.give_back(loop.time() - one.began)
+                one.waiting = _waits_for_disk(one.observer)
+            one.is_seen = True
         self._timer = loop.call_later(DISK_IS_LATE_S, self._look, loop) if self._open else None
 
 

@@ -16,11 +16,14 @@ class Gate:
     """A gate, open at first."""
 
     def __init__(self) -> None:
-        self.is_open = True
-        """Whether model calls may begin."""
         self._open = asyncio.Event()
         self._open.set()
         self._closed_s = self._closed_at = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether model calls may begin."""
+        return self._open.is_set()
 
     @property
     def closed_s(self) -> float:
@@ -30,14 +33,12 @@ class Gate:
     def open(self) -> None:
         """Lets waiting calls through."""
         self._closed_s = self.closed_s
-        self.is_open = True
         self._open.set()
 
     def close(self) -> None:
         """Holds the next calls."""
         if self.is_open:
             self._closed_at = time.perf_counter()
-            self.is_open = False
             self._open.clear()
 
     async def wait(self) -> None:

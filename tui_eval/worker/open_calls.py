@@ -125,8 +125,7 @@ class ModelCall:
     def end(self) -> None:
         """Ends the call, however it ended."""
         self.is_over = True
-        if self.is_reserved:
-            self.give_back()
+        self.give_back()
 
 
 MODEL_CALL: ContextVar[ModelCall | None] = ContextVar("MODEL_CALL", default=None)
@@ -145,21 +144,19 @@ class Unanswered:
     def sent(self, call: ModelCall) -> None:
         """Notes that the request of a call is sent now."""
         call.requested_at = monotonic()  # the loop's own
-        if self._calls:
-            self._drop_failed()
+        self._drop_failed()
         self._calls.add(call)
 
     def answered(self) -> float:
         """Notes the answer of the call made here; returns when it was requested, 0 if never."""
         call = MODEL_CALL.get()
-        if call is not None:
-            self._calls.discard(call)
-        if self._calls:
-            self._drop_failed()
+        self._drop_failed()
         if call is None:
             return 0.0
+        self._calls.discard(call)
         requested_at, call.requested_at = call.requested_at, 0.0
         return requested_at
 
     def _drop_failed(self) -> None:
-        self._calls = {one for one in self._calls if not one.is_over}
+        if self._calls:
+            self._calls = {one for one in self._calls if not one.is_over}
