@@ -55,7 +55,8 @@ async def test_a_rollout_that_has_just_begun_is_cancelled(
         held = program.folder / "holds"
         await asyncio.to_thread(wait_until, held.exists, "the worker is held")
         one.feed.send(MoveLimit(4))
-        await one.until(lambda: [*one.state.stage][row:][:1] == [Stage.SETUP], "it is led")
+        stage = one.state.stage
+        await one.until(lambda: len(stage) > row and stage[row] == Stage.SETUP, "it is led")
         one.feed.send(Cancel(row))
         answer = await answered(one)
         assert answer.done and answer.text.startswith("Cancelled")

@@ -95,30 +95,11 @@ def encode_whatever(value: Any) -> bytes:
 
 
 def encode_model(value: Any) -> msgspec.Raw:
-    """The JSON of a pydantic object without what is None, or of any other value, to be embedded.
-
-    The same as pydantic's own `to_json(exclude_none=True)`, which takes longer.
-    """
+    """The JSON of a pydantic object without what is None, or of any other value, to be embedded."""
     try:
-        return msgspec.Raw(_encode_fields(_fields(value)))
+        return msgspec.Raw(value.__pydantic_serializer__.to_json(value, exclude_none=True))
     except Exception:  # it is another value, or holds what JSON cannot carry
         return msgspec.Raw(encode_whatever(value))
-
-
-def _fields(model: Any) -> dict[str, Any]:
-    """The fields of a pydantic object that are not None, unknown ones last."""
-    found = {name: value for name, value in model.__dict__.items() if value is not None}
-    for name, value in (model.__pydantic_extra__ or {}).items():
-        if value is not None:
-            found[name] = value
-    return found
-
-
-def _plain_model(value: Any) -> Any:
-    return _fields(value) if hasattr(value, "__pydantic_extra__") else plain(value)
-
-
-_encode_fields = msgspec.json.Encoder(enc_hook=_plain_model).encode
 
 
 def _short_repr(value: Any) -> str:
