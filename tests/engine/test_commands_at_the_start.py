@@ -55,8 +55,12 @@ async def test_a_rollout_that_has_just_begun_is_cancelled(
         held = program.folder / "holds"
         await asyncio.to_thread(wait_until, held.exists, "the worker is held")
         one.feed.send(MoveLimit(4))
-        stage = one.state.stage
-        await one.until(lambda: len(stage) > row and stage[row] == Stage.SETUP, "it is led")
+
+        def is_led() -> bool:
+            stages = one.state.stage  # none before the run has started
+            return len(stages) > row and stages[row] == Stage.SETUP
+
+        await one.until(is_led, "it is led")
         one.feed.send(Cancel(row))
         answer = await answered(one)
         assert answer.done and answer.text.startswith("Cancelled")
