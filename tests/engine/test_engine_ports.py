@@ -32,7 +32,7 @@ async def test_a_call_that_is_cancelled_as_it_is_let_through_gives_back_what_it_
     call = asyncio.create_task(guard.wait(50, hub, lambda: None))
     await asyncio.sleep(0)
     assert sent == [Request(1, 7, "budget", 50)]
-    engine.granted([1])
+    engine.granted(1)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
@@ -50,16 +50,16 @@ async def test_what_was_granted_before_its_withdrawal_came_is_given_back() -> No
     lease = Lease(7, Held(), 0.0, asyncio.get_running_loop().create_future())
     reports.leases = {7: lease}
     sent: list[Any] = []
-    worker: Any = type("Stub", (), {"rows": {7}, "send": sent.append})()
+    worker: Any = SimpleNamespace(rows={7}, send=sent.append)
     reports.take(worker, Request(1, 7, "budget", 60))
     reports.take(worker, Request(2, 7, "budget", 60))
     while not sent:
         await asyncio.sleep(0)
-    assert sent == [Granted([1])]
+    assert sent == [Granted(1)]
     reports.take(worker, Withdraw(1, 7))
     for _ in range(5):
         await asyncio.sleep(0)
-    assert sent == [Granted([1]), Granted([2])]
+    assert sent == [Granted(1), Granted(2)]
     reports.take(worker, Release(7, "budget", 60))
     assert budget.in_flight == 0
 

@@ -69,13 +69,11 @@ class EnginePort:
         if self._pending.pop(number, None) is not None:
             self.send(Withdraw(number, row))
 
-    def granted(self, numbers: Sequence[int]) -> None:
-        """Handles grants, and that records are written."""
-        pending = self._pending
-        for number in numbers:
-            future = pending.pop(number, None)
-            if future is not None and not future.done():  # or its caller was cancelled meanwhile
-                future.set_result(None)
+    def granted(self, number: int) -> None:
+        """Handles the grant of a request."""
+        future = self._pending.pop(number, None)
+        if future is not None and not future.done():  # or its caller was cancelled meanwhile
+            future.set_result(None)
 
 
 class EngineHub:

@@ -139,7 +139,7 @@ class WorkerProcess:
 
     def _received(self, message: to_worker.ToWorker) -> None:
         if isinstance(message, to_worker.Granted):  # most are
-            self._engine.granted(message.numbers)
+            self._engine.granted(message.number)
         elif isinstance(message, to_worker.Run):
             self._run_rollout(message)
         elif isinstance(message, to_worker.Open):

@@ -14,7 +14,7 @@ from tui_eval.errors import Fault
 from tui_eval.events import MessagesAdded, RolloutStaged, TextAdded, ToolFinished
 from tui_eval.worker.describing.info import EnvironmentInfo
 
-PROTOCOL = 12
+PROTOCOL = 11
 """The version of the messages in `to_worker` and this module."""
 
 

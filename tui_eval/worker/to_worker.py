@@ -163,9 +163,9 @@ class Subscribe(ToWorker, tag="subscribe"):
 
 
 class Granted(ToWorker, tag="granted"):
-    """The grants of `Request`, and the ends of `KeepAnswer`, that one turn of the loop has."""
+    """The grant of a `Request`, or the end of a `KeepAnswer`."""
 
-    numbers: list[int]
+    number: int
 
 
 class Exhausted(ToWorker, tag="exhausted"):

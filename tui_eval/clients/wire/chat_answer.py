@@ -18,7 +18,8 @@ from tui_eval.clients.wire.finish_reasons import FINISH_REASONS, finish_reason, 
 from tui_eval.clients.wire.replayed import is_detail, is_thinking
 from tui_eval.clients.wire.usage import ChatUsage, from_chat_usage
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
-from tui_eval.types import Response, ResponseTokens
+from tui_eval.messages import ToolCall
+from tui_eval.types import Response, ResponseMessage, ResponseTokens
 
 
 class ChatFunction(AnswerStruct):
@@ -136,23 +137,22 @@ def from_chat_answer(answer: Any) -> Response:
         content = ""
     logprobs = as_data(choice.logprobs)
     kept = {} if logprobs is None else {"logprobs": logprobs}
-    read = {
-        "id": answer_id,
-        "created": int(answer.created or time.time()),
-        "model": answer.model or "",
-        "usage": from_chat_usage(answer.usage),
-        "message": {
-            "content": content,
-            "reasoning_content": _reasoning(message, blocks),
-            "thinking_blocks": blocks or None,
-            "tool_calls": calls or None,
-            "finish_reason": reason,
-            "is_truncated": reason == "length",
-            "tokens": _tokens(answer, choice, logprobs),
+    return Response(
+        id=answer_id,
+        created=int(answer.created or time.time()),
+        model=answer.model or "",
+        usage=from_chat_usage(answer.usage),
+        message=ResponseMessage(
+            content=content,
+            reasoning_content=_reasoning(message, blocks),
+            thinking_blocks=blocks or None,
+            tool_calls=calls or None,
+            finish_reason=reason,
+            is_truncated=reason == "length",
+            tokens=_tokens(answer, choice, logprobs),
             **kept,
-        },
-    }
-    return Response.model_validate(read)  # all of it at once: each model by itself takes as long
+        ),
+    )
 
 
 def _tokens(answer: Any, choice: Any, logprobs: Any) -> ResponseTokens | None:
@@ -168,7 +168,7 @@ def _tokens(answer: Any, choice: Any, logprobs: Any) -> ResponseTokens | None:
     )
 
 
-def _from_chat_call(call: Any, answer_id: str, place: int) -> dict[str, Any]:
+def _from_chat_call(call: Any, answer_id: str, place: int) -> ToolCall:
     function = call.function
     if function is None or not function.name:
         raise InvalidModelResponseError(f"tool call {place + 1} of the answer names no function")
@@ -176,12 +176,12 @@ def _from_chat_call(call: Any, answer_id: str, place: int) -> dict[str, Any]:
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments if arguments is not None else {})
     extra = getattr(call, "extra_content", None)
-    read = {
-        "id": call.id or f"{answer_id}-{place}",
-        "name": function.name,
-        "arguments": arguments,
-    }
-    return read if extra is None else {**read, "extra_content": extra}
+    return ToolCall(
+        id=call.id or f"{answer_id}-{place}",
+        name=function.name,
+        arguments=arguments,
+        **({} if extra is None else {"extra_content": extra}),
+    )
 
 
 def _text(message: Any) -> str | None:

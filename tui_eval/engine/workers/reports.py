@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from tui_eval.engine.transport.worker import Worker
@@ -36,7 +35,6 @@ class Reports:
         self._parts = parts
         self._row_written = row_written
         self._releases: set[asyncio.Task[None]] = set()
-        self._granted: dict[Worker, list[int]] = {}
         self._do: dict[type, Callable[[Worker, Any], None]] = {
             to_engine.Hello: lambda worker, message: None,
             to_engine.Ready: lambda worker, message: None,
@@ -82,18 +80,8 @@ class Reports:
             self._parts.hub.publish_to_watchers(event)
 
     def _keep_answer(self, worker: Worker, message: to_engine.KeepAnswer) -> None:
-        granted = partial(self._granted_soon, worker, message.number)
-        self._parts.journal.keep_answer(message.row, message.line, granted)
-
-    def _granted_soon(self, worker: Worker, number: int) -> None:
-        """Sends a grant, with those of the same turn of the loop: one writing has many."""
-        if worker not in self._granted:
-            self._granted[worker] = []
-            asyncio.get_running_loop().call_soon(self._send_granted, worker)
-        self._granted[worker].append(number)
-
-    def _send_granted(self, worker: Worker) -> None:
-        worker.send(to_worker.Granted(self._granted.pop(worker)))
+        granted = to_worker.Granted(message.number)
+        self._parts.journal.keep_answer(message.row, message.line, lambda: worker.send(granted))
 
     def _row(self, worker: Worker, message: to_engine.Row) -> None:
         if message.row not in worker.rows:
@@ -123,7 +111,7 @@ class Reports:
         elif message.what == "budget" and guard is not None:
             await lease.reserve(guard, message.number, message.count)
         lease.requests.pop(message.number, None)
-        self._granted_soon(worker, message.number)
+        worker.send(to_worker.Granted(message.number))
 
     def _withdrawn(self, worker: Worker, message: to_engine.Withdraw) -> None:
         lease = self.leases.get(message.row)
