@@ -140,7 +140,7 @@ class RecordedCalls:
             request: All values that its answer depends on.
         """
         digest = digest_of(encode_whatever(list(request)), _JUDGE_DIGEST_BYTES)
-        call = RecordedCall(partial(self._keep_from_any_thread, digest))
+        call = RecordedCall(partial(self._keep_from_any_thread, {"judge": digest}))
         record = None if self._judged is None else self._judged.take(digest)
         if record is not None:
             call.answer = restore_response(record["response"]), record["ms"]
@@ -161,6 +161,12 @@ class RecordedCalls:
             return ()
         return _tokens_of(self._judged.take_all(self._record["row"]))
 
+    def keep(
+        self, request: Mapping[str, Any], response: Response, model_ms: float
+    ) -> Awaitable[None]:
+        """Writes an answer, with its record's digests of the request."""
+        return self._write({**request, "ms": model_ms, "response": encode_model(response)})
+
     def _write(self, fields: Mapping[str, Any]) -> Awaitable[None]:
         record = {**self._record, **fields}
         if self._given_up:
@@ -170,19 +176,20 @@ class RecordedCalls:
     def _keep_request(
         self, request: Mapping[str, Any], settings: Settings, response: Response, model_ms: float
     ) -> Awaitable[None]:
-        """Writes an answer, with the outlines of settings that the journal has not yet."""
-        record = {"request": request, "ms": model_ms, "response": encode_model(response)}
+        """Does the same, with the outlines of settings that the journal has not yet."""
+        record: dict[str, Any] = {"request": request}
         if request["sampling"] not in self._outlines or request["tools"] not in self._outlines:
             self._outlines.update(settings.outlines)
             record["settings"] = settings.encoded_outlines
-        return self._write(record)
+        return self.keep(record, response, model_ms)
 
-    async def _keep_from_any_thread(self, judge: str, response: Response, model_ms: float) -> None:
-        """Writes a judge's answer, also on the loop of a thread that a reward function runs in."""
+    async def _keep_from_any_thread(
+        self, request: Mapping[str, Any], response: Response, model_ms: float
+    ) -> None:
+        """Does the same, also on the loop of a thread that a reward function runs in."""
 
         async def keep() -> None:
-            answer = {"judge": judge, "ms": model_ms, "response": encode_model(response)}
-            await self._write(answer)
+            await self.keep(request, response, model_ms)
 
         if asyncio.get_running_loop() is self._loop:
             await keep()

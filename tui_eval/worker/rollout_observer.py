@@ -207,8 +207,7 @@ class RolloutObserver:
         call = ModelCall(self.guard, longest)
         MODEL_CALL.set(call)
         try:
-            if self.guard is not None:
-                await self._reserve(call)
+            await self._reserve(call)
             await self._pass_gate(call)
         except BaseException:
             call.end()
