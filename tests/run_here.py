@@ -25,7 +25,7 @@ from tui_eval.cli.run import command, parse_request, typed_of
 from tui_eval.config.expansion import Expander
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
-from tui_eval.engine.execution.job import CANCELS_WITHIN_S, RunJob, replicas_of
+from tui_eval.engine.execution.job import RunJob, replicas_of
 from tui_eval.engine.setup.expanded_request import ExpandedRequest, expand_request
 from tui_eval.engine.setup.opened_environment import OpenedEnvironment, open_environment, open_here
 from tui_eval.engine.setup.preflight import Preflight, preflight
@@ -114,11 +114,10 @@ def _request(args: tuple[str, ...]) -> Request:
 
 async def _run(request: Request) -> tuple[RunState, RunDir]:
     prepared = await _prepared(request)
-    redact = Redactor(key_of(prepared.plan))
     hub = Hub()
-    hub.redact, hub.path = redact, str(prepared.run.path)
+    hub.redact = Redactor(key_of(prepared.plan))
     replicas = replicas_of(prepared.plan)
-    await RunJob(hub, prepared, redact, replicas, Host(True, CANCELS_WITHIN_S)).run()
+    await RunJob(hub, prepared, replicas, Host(True, cancels_within_s=1.0)).run()
     return hub.state, prepared.run
 
 
@@ -132,7 +131,7 @@ async def _prepared(request: Request) -> Prepared:
         for one in opened.values():
             stack.enter_context(one.closed_on_error())
         found = preflight(expanded, opened)
-        prepared = prepare(found.checked[0], "", keep_errors=found.keeps_errors)
+        prepared = prepare(found.checked[0], "")
     prepared.notices = list(dict.fromkeys([*found.notices, *prepared.notices]))
     return prepared
 

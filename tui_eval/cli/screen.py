@@ -11,14 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_eval.cli.shutdown import (
-    end_at_once,
-    kept,
-    leave_app,
-    leave_suite,
-    report_again,
-    wait_while,
-)
+from tui_eval.cli.shutdown import end_at_once, kept, leave_app, report_left, wait_while
 from tui_eval.tui.base.terminal.starting import show_starting
 
 if TYPE_CHECKING:
@@ -78,7 +71,7 @@ def _watch(
             app, leave, at_end, abbreviated=abbreviated, is_refusal_shown=is_refusal_shown
         )
         if code is None and requested is not None:
-            return report_again(app, leave, at_end, abbreviated=abbreviated)
+            return report_left(app, leave, None, at_end, abbreviated=abbreviated)
         return code or 0
     except KeyboardInterrupt:
         inner = app.feed.inner if isinstance(app.feed, LazyFeed) else None
@@ -212,7 +205,7 @@ def open_suite_on_screen(file: Path, held: Holder) -> int:
         show_at_work(app.suite, held.pid)
         return 0
     wait_while(lambda: at_work_on(file) == held)
-    leave_suite(app.suite, None, leave is not None and leave.save, pushes=False)
+    report_left(app, leave, pushes=False)
     return 0
 
 
@@ -230,7 +223,7 @@ def look_at_suite_on_screen(file: Path, evaluations: list[PlannedEvaluation]) ->
     if app.feed is not feed and (code := leave_app(app, leave)) is not None:
         return code
     if app.suite is not None and app.suite.end is not None:
-        leave_suite(app.suite, None, leave is not None and leave.save, pushes=False)
+        report_left(app, leave, pushes=False)
     return 0
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_eval import clock
-from tui_eval.cli.signals import interrupt_on_signals
 
 if TYPE_CHECKING:
     from tui_eval.engine.transport.launcher import EngineProcess
@@ -38,78 +37,55 @@ def leave_app(
     """
     from tui_eval.feeds.lazy_feed import LazyFeed
 
-    feed = app.feed
+    feed, state = app.feed, app.state
     if not isinstance(feed, LazyFeed) or feed.request is None:
         return None
-    action, save = (leave.action, leave.save) if leave is not None else ("stop", False)
-    engine = feed.inner.engine if feed.inner is not None else None
-    if is_refusal_shown and app.state.refused:
-        return 2 if feed.inner is None or engine is None else _end(feed.inner, engine, app.state)
-    if app.suite is not None and not app.state.refused:
-        if action == "detach" and engine is not None:
-            from tui_eval.cli.console.suite_lines import show_at_work
+    inner, code = feed.inner, None
+    engine = inner.engine if inner is not None else None
+    has_begun = state.run is not None or (app.suite is not None and not state.refused)
+    if leave is not None and leave.action == "detach" and engine is not None and has_begun:
+        _print_at_work(app, engine.pid, at_end)
+        return 0
+    if inner is not None and engine is not None:
+        code = _end(inner, engine, state)
+    if is_refusal_shown and state.refused:
+        return 2 if code is None else code
+    if engine is not None and engine.is_held:
+        from tui_eval.cli.console.report import report_held
 
-            show_at_work(app.suite, engine.pid)
-            return 0
-        code = _end(feed.inner, engine, app.state) if feed.inner and engine else None
-        if engine is not None and engine.is_held:
-            from tui_eval.cli.console.report import report_held
-
-            return report_held(engine, app.state)
-        return leave_suite(app.suite, code, save, abbreviated=abbreviated)
-    return _leave_run(feed.inner, app.state, action, save, abbreviated, at_end)
+        return report_held(engine, state)
+    return report_left(app, leave, code, at_end, abbreviated=abbreviated)
 
 
-def report_again(
+def report_left(
     app: TuiEvalApp,
     leave: Leave | None,
-    at_end: Callable[[RunDir], None],
+    code: int | None = None,
+    at_end: Callable[[RunDir], None] = lambda run: None,
     *,
-    abbreviated: bool,
+    abbreviated: bool = False,
+    pushes: bool = True,
 ) -> int:
-    """Reports the runs of an engine of the app that no other one resumed."""
-    save = leave is not None and leave.save
-    if app.suite is not None:
-        return leave_suite(app.suite, None, save, abbreviated=abbreviated)
-    return _leave_run(None, app.state, "closed", save, abbreviated, at_end)
+    """Reports from the disk what nobody works on any more; returns the exit code.
 
-
-def _leave_run(
-    feed: LiveFeed | None,
-    state: RunState,
-    action: str,
-    save: bool,
-    abbreviated: bool,
-    at_end: Callable[[RunDir], None],
-) -> int:
-    """Ends the engine unless it is detached, then reports from the disk."""
-    from tui_eval.cli.console.printing import print_faults, warn
-    from tui_eval.cli.console.report import report_held, report_run
-    from tui_eval.cli.console.results import report_alone
+    Args:
+        leave: Whether unsaved runs are saved for good.
+        code: The exit code of the engine, where that is known.
+        at_end, abbreviated: See `leave_app`.
+        pushes: Runs are pushed where that was requested; their engine was started here.
+    """
+    from tui_eval.cli.console.printing import print_faults
     from tui_eval.errors import Fault
     from tui_eval.runs.crash_recovery import close_if_crashed
     from tui_eval.runs.layout import RunDir
-    from tui_eval.runs.outcome import interrupted
 
-    interrupt_on_signals()
-    engine = feed.engine if feed is not None else None
-    if action == "detach" and engine is not None and state.run is not None:
-        run = RunDir(Path(state.run.path))
-        _print_at_work(run, state, engine.pid)
-        at_end(run)
-        return 0
-    if feed is not None and engine is not None:
-        _end(feed, engine, state)
-        if engine.is_held:
-            return report_held(engine, state)
-        if state.run is None and feed.runs:  # the screen had not folded what was received
-            return max(map(report_run, feed.runs))
+    state, save = app.state, leave is not None and leave.save
     if state.refused:
         return print_faults(Fault(*fault) for fault in state.refused)
+    if app.suite is not None:
+        return _report_suite(app.suite, code, save=save, abbreviated=abbreviated, pushes=pushes)
     if state.run is None:
-        for _, notice in state.notices:
-            warn(notice)
-        return report_alone(state, state.end or interrupted(clock.now()))
+        return _report_unseen(app)
     run = RunDir(Path(state.run.path))
     close_if_crashed(run)
     run = kept(run) if save else run
@@ -118,32 +94,42 @@ def _leave_run(
     return code
 
 
-def _print_at_work(run: RunDir, state: RunState, pid: int) -> None:
+def _report_unseen(app: TuiEvalApp) -> int:
+    """Reports what began after the screen had looked for the last time, or nothing that began."""
+    from tui_eval.cli.console.printing import warn
+    from tui_eval.cli.console.report import report_run
+    from tui_eval.cli.console.results import report_alone
+    from tui_eval.feeds.lazy_feed import LazyFeed
+    from tui_eval.runs.outcome import interrupted
+
+    inner = app.feed.inner if isinstance(app.feed, LazyFeed) else None
+    if inner is not None and inner.engine is not None and inner.runs:
+        return max(map(report_run, inner.runs))
+    for _, notice in app.state.notices:
+        warn(notice)
+    return report_alone(app.state, app.state.end or interrupted(clock.now()))
+
+
+def _print_at_work(app: TuiEvalApp, pid: int, at_end: Callable[[RunDir], None]) -> None:
     from tui_eval.cli.console.printing import print_stdout, warn
     from tui_eval.cli.console.report import running_lines
+    from tui_eval.cli.console.suite_lines import show_at_work
     from tui_eval.cli.pushing import dataset_of
+    from tui_eval.runs.layout import RunDir
 
-    print_stdout(running_lines(state, pid))
-    if dataset_of(run) is not None:
-        warn(f"Push it once it is finished: tui-eval push {shlex.quote(str(run.path))}")
+    if app.suite is not None:
+        show_at_work(app.suite, pid)
+    elif app.state.run is not None:
+        run = RunDir(Path(app.state.run.path))
+        print_stdout(running_lines(app.state, pid))
+        if dataset_of(run) is not None:
+            warn(f"Push it once it is finished: tui-eval push {shlex.quote(str(run.path))}")
+        at_end(run)
 
 
-def leave_suite(
-    suite: SuiteState,
-    code: int | None,
-    save: bool,
-    *,
-    abbreviated: bool = False,
-    pushes: bool = True,
+def _report_suite(
+    suite: SuiteState, code: int | None, *, save: bool, abbreviated: bool, pushes: bool
 ) -> int:
-    """Reports a suite that nobody works on any more, from the disk.
-
-    Args:
-        code: The exit code of its engine, where that is known.
-        save: Unsaved evaluations are saved for good.
-        abbreviated: The summary is without settings and examples.
-        pushes: Runs are pushed where that was requested; its engine was started here.
-    """
     from tui_eval.cli.console.printing import warn
     from tui_eval.cli.console.results import report_several
     from tui_eval.runs.layout import RunDir, is_unsaved

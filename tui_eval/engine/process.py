@@ -29,7 +29,7 @@ from tui_eval.engine.interpreters.interpreter import Interpreter
 from tui_eval.engine.setup.expanded_request import ExpandedRequest, expand_request
 from tui_eval.engine.setup.opened_environment import open_environment
 from tui_eval.engine.setup.preflight import Preflight, preflight
-from tui_eval.engine.setup.prepare import redactor_of
+from tui_eval.engine.setup.prepare import key_of, redactor_of
 from tui_eval.engine.suite.suite import Suite
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.server import listen
@@ -40,6 +40,7 @@ from tui_eval.errors import Notice, RefusedError, WorkerEndedError, ctrl_c_raise
 from tui_eval.events import EngineSampled, Refused
 from tui_eval.processes import cpu_seconds, private_memory
 from tui_eval.runs.outcome import failed, interrupted, refused
+from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.unsaved import prune
 from tui_eval.worker.logging.run_log import early_output, set_up_logging
 
@@ -186,9 +187,12 @@ class Engine:
         set_up_logging(bool(request.raw.get("verbose")), [request.env_id or ""])
         with early_output():
             expanded = expand_request(Expander(request))
-            self._hub.redact = redactor_of(one.plan for one in expanded.evaluations)
+            plans = [one.plan for one in expanded.evaluations]
+            self._hub.redact = redactor_of(plans)
             found = await self._preflight(expanded)
         found.notices += self._notices
+        self._hub.redact = Redactor.of_process({key for plan in plans for key in key_of(plan)})
+        set_up_logging(any(one.verbose for one in plans), {one.env_id for one in plans})
         if found.expanded.is_suite:
             return Suite(found, self._hub, self._socket_path)
         return await open_alone(found, self._hub, self._socket_path, self._end.count_down)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 
@@ -24,6 +25,7 @@ class Host(msgspec.Struct, frozen=True):
         spent: Why nothing new may begin, whatever the run's own budget is; empty while it may.
         budget: The budget that it shares with others; None for no limit.
         notify: Gets notices, with their level, for who watches several runs.
+        open_log: Sends output to the engine.log at this path from now on.
         moved: Called where the run is in another directory from now on.
         all_begun: Called once no rollout of the run waits to begin.
     """
@@ -36,5 +38,6 @@ class Host(msgspec.Struct, frozen=True):
     spent: Callable[[], str] = lambda: ""
     budget: Budget | None = None
     notify: Callable[[str, str], None] = lambda level, text: None
+    open_log: Callable[[Path], None] = lambda path: None
     moved: Callable[[RunDir], None] = lambda run: None
     all_begun: Callable[[], object] = lambda: None

@@ -19,15 +19,16 @@ from tui_eval.engine.execution.heartbeat import Heartbeat
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.session import Session
 from tui_eval.engine.setup.preflight import Preflight
-from tui_eval.engine.setup.prepare import client_config, key_of, prepare_in_thread
+from tui_eval.engine.setup.prepare import client_config, prepare_in_thread
+from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import RunFinished
-from tui_eval.runs.redaction import Redactor
-from tui_eval.worker.logging.run_log import print_to_log, set_up_logging
+from tui_eval.worker.logging.run_log import print_to_log
 from tui_eval.worker.memory import tune_memory
 from tui_eval.worker.replicas import ClientElsewhere, Replicas
 
-CANCELS_WITHIN_S = 1.0
+own_process = partial(Host, True, 1.0, loaded=tune_memory)
+"""The host of a run in an engine's process; rollouts in flight get a second for their cleanup."""
 LISTENERS_READ_WITHIN_S = 1.0
 
 
@@ -58,6 +59,20 @@ class Job(Protocol):
 
 class RunJob(Session):
     """A session in an engine's process, alone or as one of several: with notices and heartbeat."""
+
+    def __init__(self, hub: Hub, prepared: Prepared, replicas: Replicas, host: Host) -> None:
+        """Opens the run's log and files.
+
+        Raises:
+            OSError: They cannot be written; its lock is released.
+        """
+        hub.path = str(prepared.run.path)
+        try:
+            host.open_log(prepared.run.log)
+            super().__init__(hub, prepared, hub.redact, replicas, host)
+        except OSError:
+            prepared.lock.release()
+            raise
 
     async def run(self) -> RunFinished:
         """Works through the run with its heartbeat: see `Session.run`."""
@@ -103,25 +118,11 @@ async def open_alone(
         RefusedError: See `prepare`.
         OSError: Its files cannot be written.
     """
-    checked, again = found.checked.pop(0), found.expanded.request.again
-    with checked.opened.closed_on_error():
-        slow = partial(hub.notice, "warning")
-        keeps = found.keeps_errors
-        prepared = await prepare_in_thread(checked, socket, slow, keep_errors=keeps, again=again)
+    slow = partial(hub.notice, "warning")
+    prepared = await prepare_in_thread(await found.take(0, slow), socket, slow)
     prepared.notices = list(dict.fromkeys([*found.notices, *prepared.notices]))
-    redact = Redactor.of_process(key_of(prepared.plan))
-    hub.redact = redact
-    hub.path = str(prepared.run.path)
-    print_to_log(prepared.run.log, redact)
-    set_up_logging(prepared.plan.verbose, [prepared.plan.env_id])
-    host = Host(
-        True,
-        CANCELS_WITHIN_S,
-        giving_up=giving_up,
-        loaded=tune_memory,
-        moved=lambda run: print_to_log(run.log, redact),
-    )
-    return RunJob(hub, prepared, redact, replicas_of(prepared.plan), host)
+    host = own_process(giving_up=giving_up, open_log=partial(print_to_log, redact=hub.redact))
+    return RunJob(hub, prepared, replicas_of(prepared.plan), host)
 
 
 def replicas_of(plan: RunPlan) -> Replicas:

@@ -232,6 +232,7 @@ class Session:
         run = self._prepared.run
         self._hub.path = str(run.path)
         self._hub.publish(RunMoved(0, clock.now(), str(run.path), not is_unsaved(run)))
+        self._host.open_log(run.log)
         self._host.moved(run)
         if self._workers is not None:
             self._workers.pool.send_all(MoveLog(str(run.log)))

@@ -39,6 +39,8 @@ class Checked(NamedTuple):
         opened: Its environment, and `info` the description of it.
         run: The run that it resumes, and `before` the plan of that one; None for a new one.
         notices: Sentences for people.
+        keeps_errors: Errored rollouts of a run that is resumed stay as they are.
+        again: See `Prepared.again`.
     """
 
     plan: RunPlan
@@ -47,6 +49,8 @@ class Checked(NamedTuple):
     run: RunDir | None
     before: RunPlan | None
     notices: list[Notice]
+    keeps_errors: bool
+    again: list[int] | None
 
 
 def examine(request: Request, one: PlannedEvaluation, opened: OpenedEnvironment) -> Checked:
@@ -80,7 +84,8 @@ def examine(request: Request, one: PlannedEvaluation, opened: OpenedEnvironment)
     plan.examples_taken, plan.examples_digest = opened.count, info.digest
     plan.scores_path = request.scores_path or plan.scores_path
     notices += lacking_notices(plan, info) + _notices(one, info, opened)
-    return Checked(plan, opened, info, run, before, notices)
+    keeps_errors = bool(request.raw.get("keep_errors"))
+    return Checked(plan, opened, info, run, before, notices, keeps_errors, request.again)
 
 
 def lacking_notices(plan: RunPlan, info: EnvironmentInfo) -> list[Notice]:

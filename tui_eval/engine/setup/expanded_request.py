@@ -1,7 +1,7 @@
 """A request, expanded: its evaluations, each with the run that it resumes.
 
-A run alone is one evaluation; only the run to resume is looked for in another way where a file has
-several (`choosing_run` says why). Nothing is loaded and nothing is written.
+A run alone is one evaluation; only the runs to resume are looked for in another way where a file
+has several (`choosing_run` says why). Nothing is loaded and nothing is written.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tui_eval.config.env_file import load_env_file
 from tui_eval.config.expansion import Expander, Expansion
 from tui_eval.config.litellm_names import name_model
 from tui_eval.config.options import NEWEST
-from tui_eval.config.plan import Request
+from tui_eval.config.plan import Request, RunPlan
 from tui_eval.config.plan_builder import ACCEPT
 from tui_eval.engine.setup.choosing_run import go_to_its_folder, plan_before, run_to_resume
 from tui_eval.engine.setup.resume_match import PlannedEvaluation, choose_runs
@@ -99,22 +99,31 @@ def expand_request(expander: Expander) -> ExpandedRequest:
     """
     request, notices = expander.request, load_env_file()
     faults = name_model(request) if request.litellm_names else []
-    if request.of_file and len(expander.expansion().evaluations) > 1:
-        return _expanded_suite(request, expander.expansion(), faults, notices)
+    is_suite = request.of_file and len(expander.expansion().evaluations) > 1
+    run, before = (None, None) if is_suite else _run_alone(expander, notices)
+    expansion = expander.expansion(before)
+    faults = [*(Fault(*fault) for fault in request.faults), *faults, *expansion.faults]
+    every = [(one.plan or one.draft, one.resume) for one in expansion.evaluations]
+    evaluations = [PlannedEvaluation(plan, resume) for plan, resume in every if plan is not None]
+    notices += expansion.notices
+    if is_suite:
+        faults += [] if faults else _put_runs(request, evaluations)
+        faults += _resume_faults(request, evaluations, len(every), notices, is_right=not faults)
+    elif run is not None and evaluations:
+        is_comparable = all(fault.hint == ACCEPT for fault in expansion.faults)
+        evaluations[0].run, evaluations[0].before = run, before if is_comparable else None
+    return ExpandedRequest(request, expansion, evaluations, with_run(run, faults), notices)
+
+
+def _run_alone(expander: Expander, notices: list[Notice]) -> tuple[RunDir | None, RunPlan | None]:
+    """The run that a request of one evaluation resumes, with its plan; the process goes there."""
     run = run_to_resume(expander, notices)
     before = plan_before(run, expander) if run else None
-    if run and before and request.env_id is None:
+    if run and before and expander.request.env_id is None:
         run = RunDir(run.path.resolve(), run.name)
-        notices += go_to_its_folder(request, before)
+        notices += go_to_its_folder(expander.request, before)
         expander.read_again()
-    expansion = expander.expansion(before)
-    faults = [*_given(request), *faults, *expansion.faults]
-    is_comparable = all(fault.hint == ACCEPT for fault in expansion.faults)
-    evaluations = _planned(expansion)
-    for one in evaluations:
-        one.run, one.before = run, before if is_comparable else None
-    notices += expansion.notices
-    return ExpandedRequest(request, expansion, evaluations, with_run(run, faults), notices)
+    return run, before
 
 
 def with_run(run: RunDir | None, faults: Iterable[Fault]) -> list[Fault]:
@@ -123,32 +132,6 @@ def with_run(run: RunDir | None, faults: Iterable[Fault]) -> list[Fault]:
         one._replace(where=f"--resume {run.path}") if run and one.where == "--resume" else one
         for one in faults
     ]
-
-
-def _given(request: Request) -> list[Fault]:
-    return [Fault(*fault) for fault in request.faults]
-
-
-def _planned(expansion: Expansion) -> list[PlannedEvaluation]:
-    """Each evaluation of which something is known."""
-    every = [(one.plan or one.draft, one.resume) for one in expansion.evaluations]
-    return [PlannedEvaluation(plan, resume) for plan, resume in every if plan is not None]
-
-
-def _expanded_suite(
-    request: Request, expansion: Expansion, faults: list[Fault], notices: list[Notice]
-) -> ExpandedRequest:
-    evaluations = _planned(expansion)
-    faults = [*_given(request), *faults, *expansion.faults]
-    faults += [] if faults else _put_runs(request, evaluations)
-    count = len(expansion.evaluations)
-    faults += _resume_faults(request, evaluations, count=count, is_right=not faults)
-    notices += expansion.notices
-    if any(one.resume for one in evaluations):
-        resumed = sum(one.run is not None for one in evaluations)
-        text = f"{resumed} of {len(evaluations)} evaluations resume an earlier run"
-        notices.append(Notice(text))
-    return ExpandedRequest(request, expansion, evaluations, faults, notices)
 
 
 def _put_runs(request: Request, evaluations: list[PlannedEvaluation]) -> list[Fault]:
@@ -164,12 +147,18 @@ def _put_runs(request: Request, evaluations: list[PlannedEvaluation]) -> list[Fa
 
 
 def _resume_faults(
-    request: Request, evaluations: list[PlannedEvaluation], *, count: int, is_right: bool
+    request: Request,
+    evaluations: list[PlannedEvaluation],
+    count: int,
+    notices: list[Notice],
+    *,
+    is_right: bool,
 ) -> list[Fault]:
     """Gives evaluations the runs that they resume; returns faults of that.
 
     Args:
         count: Evaluations of the file.
+        notices: Gets how many resume one.
         is_right: Whether there is no other fault, so that runs can be looked for.
     """
     faults: list[Fault] = []
@@ -182,6 +171,9 @@ def _resume_faults(
         faults += choose_runs(evaluations, accept_changes=bool(request.raw.get("accept_changes")))
     if any(one.resume for one in evaluations):
         faults += _engine_faults(str(request.env_id))
+        resumed = sum(one.run is not None for one in evaluations)
+        text = f"{resumed} of {len(evaluations)} evaluations resume an earlier run"
+        notices.append(Notice(text))
     return faults
 
 

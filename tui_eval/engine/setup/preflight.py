@@ -50,11 +50,6 @@ class Preflight(msgspec.Struct):
         """The evaluations, in their order."""
         return self.expanded.evaluations
 
-    @property
-    def keeps_errors(self) -> bool:
-        """Whether errored rollouts of runs that are resumed stay as they are."""
-        return bool(self.expanded.request.raw.get("keep_errors"))
-
     async def take(self, index: int, slow: Callable[[str], None]) -> Checked:
         """Takes an evaluation that is to begin, with its environment.
 

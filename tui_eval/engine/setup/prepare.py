@@ -58,16 +58,12 @@ SLOW_DISK_S = 5.0
 
 
 async def prepare_in_thread(
-    checked: Checked,
-    socket: str,
-    slow: Callable[[str], None],
-    *,
-    keep_errors: bool,
-    again: list[int] | None = None,
+    checked: Checked, socket: str, slow: Callable[[str], None], *, is_spent: bool = False
 ) -> Prepared:
     """Does what `prepare` does while others are answered, as the disk may not answer.
 
-    Where it is cancelled a new run is removed, unless the disk takes long.
+    Where it fails the environment is closed; where it is cancelled a new run is removed as well,
+    unless the disk takes long.
 
     Args:
         slow: Gets a sentence, once, where it takes long.
@@ -75,19 +71,22 @@ async def prepare_in_thread(
     Raises:
         RefusedError: See `prepare`.
     """
-    call = asyncio.to_thread(prepare, checked, socket, keep_errors=keep_errors, again=again)
+    call = asyncio.to_thread(prepare, checked, socket, is_spent=is_spent)
     preparing = asyncio.ensure_future(call)
-    try:
-        if not (await asyncio.wait([preparing], timeout=SLOW_DISK_S))[0]:
-            place = checked.run.path if checked.run is not None else root_of(checked.plan)
-            slow(f"The disk of {place} has not taken the files of the run for {SLOW_DISK_S:g} s")
-            await asyncio.wait([preparing])
-    except asyncio.CancelledError:
-        if (await asyncio.wait([preparing], timeout=SLOW_DISK_S))[0] and not preparing.exception():
-            prepared = preparing.result()
-            _undo(prepared.run, prepared.lock, is_new=checked.before is None)
-        raise
-    return preparing.result()
+    with checked.opened.closed_on_error():
+        try:
+            if not (await asyncio.wait([preparing], timeout=SLOW_DISK_S))[0]:
+                place = checked.run.path if checked.run is not None else root_of(checked.plan)
+                what = f"has not taken the files of the run for {SLOW_DISK_S:g} s"
+                slow(f"The disk of {place} {what}")
+                await asyncio.wait([preparing])
+        except asyncio.CancelledError:
+            ended, _ = await asyncio.wait([preparing], timeout=SLOW_DISK_S)
+            if ended and not preparing.exception():
+                prepared = preparing.result()
+                _undo(prepared.run, prepared.lock, is_new=checked.before is None)
+            raise
+        return preparing.result()
 
 
 def _undo(run: RunDir, lock: RunLock, *, is_new: bool) -> None:
@@ -96,21 +95,19 @@ def _undo(run: RunDir, lock: RunLock, *, is_new: bool) -> None:
         shutil.rmtree(run.path, ignore_errors=True)
 
 
-def prepare(
-    checked: Checked, socket: str, *, keep_errors: bool, again: list[int] | None = None
-) -> Prepared:
+def prepare(checked: Checked, socket: str, *, is_spent: bool = False) -> Prepared:
     """Makes or resumes the run's directory, and holds its lock.
 
     Args:
-        keep_errors: Errored rollouts of earlier sessions stay as they are; they do so as well
-            where the budget is spent, because then they would not run again.
-        again: See `Prepared.again`.
+        is_spent: The budget that it shares with others is spent. Errored rollouts of earlier
+            sessions stay as they are then, and where its own is, as they would not run again.
 
     Raises:
         RefusedError: Somebody else writes the run, or its files cannot be read or written.
     """
-    plan, opened, info, run, before, notices = checked
-    is_spent = run is not None and not keep_errors and budget_reached(plan, run)
+    plan, opened, info, run, before, notices, keeps_errors, again = checked
+    keep_errors = keeps_errors or is_spent
+    is_own_spent = run is not None and not keep_errors and budget_reached(plan, run)
     places = opened.places(plan.rollouts_per_example)
     run, lock = make_directory(plan, run, socket)
     try:
@@ -121,8 +118,9 @@ def prepare(
         prepared.sampling_args = {**info.sampling_args, **plan.sampling_args}
         prepared.notices = [*notices, *lock.notices]
         prepared.again = again
-        initialize_run(prepared, is_resumed=before is not None, keep_errors=keep_errors or is_spent)
-        if is_spent and any(event.error for event in prepared.done):
+        keep_errors = keep_errors or is_own_spent
+        initialize_run(prepared, is_resumed=before is not None, keep_errors=keep_errors)
+        if is_own_spent and any(event.error for event in prepared.done):
             prepared.notices.append(
                 warning("The budget is spent, so errored rollouts stay as they are")
             )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import uuid
 from contextlib import suppress
 from functools import partial
@@ -23,12 +22,11 @@ from tui_eval.config.command_line import resume_words
 from tui_eval.config.options import BUDGETS, BY_NAME
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
-from tui_eval.engine.execution.job import CANCELS_WITHIN_S, RunJob, let_listeners_read
+from tui_eval.engine.execution.job import RunJob, let_listeners_read, own_process
 from tui_eval.engine.limits.limits import Phases, SuiteLimits
 from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
 from tui_eval.engine.setup.preflight import Preflight
-from tui_eval.engine.setup.prepare import client_config, key_of, prepare_in_thread
-from tui_eval.engine.setup.prepared import Prepared
+from tui_eval.engine.setup.prepare import client_config, prepare_in_thread
 from tui_eval.engine.setup.resume import spent_on_disk
 from tui_eval.engine.setup.suite_lock import lock_suite
 from tui_eval.engine.suite.evaluation_status import EvaluationStatus, SuiteBudget
@@ -45,19 +43,15 @@ from tui_eval.events import (
     SuiteStarted,
 )
 from tui_eval.runs.discovery import describe
-from tui_eval.runs.layout import RunDir
 from tui_eval.runs.outcome import interrupted, raised, refused, suite_outcome
-from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.run_info import read_metadata
 from tui_eval.worker.gate import Gate
 from tui_eval.worker.logging.run_log import (
     CURRENT_LOG,
     RunLog,
     print_to_logs,
-    set_up_logging,
     take_output,
 )
-from tui_eval.worker.memory import tune_memory
 from tui_eval.worker.replicas import Replicas, SharedClients
 
 log = logging.getLogger("tui_eval.engine")
@@ -87,7 +81,6 @@ class Suite:
         self._found = found
         self._hub = hub
         plans = [one.plan for one in found.evaluations]
-        self._redact = Redactor.of_process({key for plan in plans for key in key_of(plan)})
         self._evaluations = [EvaluationStatus(index, plan) for index, plan in enumerate(plans)]
         self._working: dict[int, RunJob] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -109,9 +102,8 @@ class Suite:
         self._lock = lock_suite(Path(path), socket)
         listed = [one.listed for one in self._evaluations]
         self._started = _suite_started(request, path, listed, self._limits.max_concurrent)
-        hub.redact, hub.path, hub.extra_events = self._redact, path, self._extra_events
-        print_to_logs(self._redact)
-        set_up_logging(any(one.verbose for one in plans), {one.env_id for one in plans})
+        hub.path, hub.extra_events = path, self._extra_events
+        print_to_logs(hub.redact)
 
     def _extra_events(self) -> list[Event]:
         if self._job is None:
@@ -300,11 +292,12 @@ class Suite:
         path = str(socket_folder() / f"{uuid.uuid4().hex[:12]}.sock")
         sock = bind_socket(path)
         try:
-            keep_errors = self._found.keeps_errors or bool(self._budget.spent)
-            with checked.opened.closed_on_error():
-                prepared = await prepare_in_thread(checked, path, slow, keep_errors=keep_errors)
+            is_spent = bool(self._budget.spent)
+            prepared = await prepare_in_thread(checked, path, slow, is_spent=is_spent)
             hub = one.begin(prepared.started, len(prepared.done), path)
-            session = self._working[one.index] = self._open(one, prepared, hub, replicas, run_log)
+            hub.redact, hub.pid = self._hub.redact, self._hub.pid
+            session = RunJob(hub, prepared, replicas, self._host(one, run_log))
+            self._working[one.index] = session
             handle, loopback = partial(self._handle_at, session), loopback_of(sock, path)
             server = await listen(sock, hub, handle, lambda: None, loopback)
             if self._stopped.is_set():
@@ -324,40 +317,20 @@ class Suite:
             sock.close()
             Path(path).unlink(missing_ok=True)
 
-    def _open(
-        self,
-        one: EvaluationStatus,
-        prepared: Prepared,
-        hub: Hub,
-        replicas: Replicas,
-        run_log: RunLog,
-    ) -> RunJob:
-        """Opens an evaluation's files; releases its lock where they cannot be written."""
-        hub.redact, hub.pid = self._redact, os.getpid()
-        try:
+    def _host(self, one: EvaluationStatus, run_log: RunLog) -> Host:
+        def open_log(path: Path) -> None:
             if not self._has_output:
                 self._has_output = True
-                take_output(prepared.run.log, self._redact)
-            run_log.open(prepared.run.log)
-            return RunJob(hub, prepared, self._redact, replicas, self._host(one, run_log))
-        except OSError:
-            prepared.lock.release()
-            raise
+                take_output(path, self._hub.redact)
+            run_log.open(path)
 
-    def _host(self, one: EvaluationStatus, run_log: RunLog) -> Host:
-        def moved(run: RunDir) -> None:
-            run_log.open(run.log)
-            self._hub.publish(one.moved_to(run))
-
-        return Host(
-            True,
-            CANCELS_WITHIN_S,
-            loaded=tune_memory,
+        return own_process(
             shared=self._limits.shared(one.plan),
             spent=self._budget.check,
             budget=self._budget.shared,
             notify=self._hub.notice,
-            moved=moved,
+            open_log=open_log,
+            moved=lambda run: self._hub.publish(one.moved_to(run)),
             all_begun=one.all_begun.set,
         )
 
