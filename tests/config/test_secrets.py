@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from setting_places import REGISTRY, faults, plan, plans, write
 
-from tui_eval.config.changes import changes
+from tui_eval.config.compatibility import changes
 from tui_eval.config.endpoint_resolution import Surroundings
 from tui_eval.config.plan import plan_to_toml, read_plan
 from tui_eval.config.plan_builder import compose
@@ -64,7 +64,7 @@ def test_secrets_are_hidden_in_the_plan_and_needed_again(tmp_path: Path) -> None
     assert wrong == []
     assert evaluation.plan is not None
     assert evaluation.plan.env_args["api_key"] == KEY
-    assert changes({"env_args": {"api_key": "other-1", "answer_key": "x"}}, before.model_dump())
+    assert changes({"env_args": {"api_key": "other-1", "answer_key": "x"}}, before)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from run_here import run_here
 from servers import FaultServer, Reply
 
 import tui_eval as vf
-from tui_eval.engine.setup.compatibility import code_changes
+from tui_eval.config.compatibility import code_changes
 
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))

@@ -13,18 +13,15 @@ from typing import Any
 
 import msgspec
 
-from tui_eval.config.changes import change_faults, changes, misfits
+from tui_eval.config.compatibility import resume_faults
 from tui_eval.config.endpoint_resolution import Chosen, Surroundings, choose
 from tui_eval.config.endpoints import PRICES
 from tui_eval.config.options import OF_ONE_COMMAND
-from tui_eval.config.plan import AS_JSON, PlannedEndpoint, RunPlan
-from tui_eval.config.secret_values import HIDDEN, hidden_names, masked_url
+from tui_eval.config.plan import PlannedEndpoint, RunPlan
+from tui_eval.config.secret_values import masked_url
 from tui_eval.config.settings import Setting, Settings, built_in_settings, sampling_args
 from tui_eval.config.values import is_url
 from tui_eval.errors import Fault
-
-ACCEPT = "Resume all the same with --accept-changes, or start a new run"
-"""Advice where a resumed run differs from what it was."""
 
 _HUB_PART = re.compile(r"\w(?:[\w.-]*\w)?", re.ASCII)
 
@@ -75,7 +72,7 @@ def compose(
     _write_served(values, chosen)
     faults += _heartbeat(settings) + _sampling(settings) + _dataset_name(settings)
     if before is not None:
-        faults += _resume_faults(settings, values, before)
+        faults += resume_faults(settings, values, before)
     reported = {name: setting.source for name, setting in {**settings, **served}.items()}
     values["sources"] = {**values.get("sources", {}), **reported}
     if faults or chosen is None:
@@ -84,25 +81,6 @@ def compose(
     elif "env_id" in values:
         evaluation.plan = RunPlan(**values)
     return evaluation, faults
-
-
-def _resume_faults(settings: Settings, values: dict[str, Any], before: RunPlan) -> list[Fault]:
-    """Faults of a resume with these settings; accepted differences go to the values."""
-    env_id = settings["env_id"].value if "env_id" in settings else None
-    then = before.model_dump()
-    faults = _not_kept(values)
-    flags = {name: one.source for name, one in settings.items() if one.is_renamed}
-    faults += misfits(env_id, values, then, "--resume", flags)
-    changed = changes(values, then)
-    if "accept_changes" in settings and settings["accept_changes"].value:
-        values["changes"] = [*before.changes, *changed]
-    else:
-        faults += change_faults(changed, "--resume", ACCEPT)
-    if before.given_inputs:
-        what = "a program gave the inputs of this run"
-        hint = "Resume it there: give its directory to generate() as results_path"
-        faults.append(Fault("--resume", what, hint))
-    return faults
 
 
 def _plan_values(settings: Settings, before: RunPlan | None) -> dict[str, Any]:
@@ -187,21 +165,6 @@ def _dataset_name(settings: Settings) -> list[Fault]:
     what = f"{name!r} is no name of a dataset on the hub"
     hint = "It is owner/name of letters, digits, '-', '_' and '.', 96 characters at most"
     return [Fault(setting.where("hf_hub_dataset_name"), what, hint)]
-
-
-def _not_kept(values: dict[str, Any]) -> list[Fault]:
-    """Secrets that a resumed run needs and its run.toml does not hold."""
-    flags = {"env_args": "-a", "extra_env_kwargs": "-x", "sampling_args": "-S"}
-    faults = [
-        Fault("--resume", f"the value of {name} is not kept with the run",
-              f"Give it again: {flags[setting]} with all that was given then")
-        for setting in AS_JSON
-        for name in hidden_names(values.get(setting), setting)
-    ]  # fmt: skip
-    if HIDDEN in (values.get("heartbeat_url") or ""):
-        what = "what is secret in the heartbeat URL is not kept with the run"
-        faults.append(Fault("--resume", what, "Give it again: --heartbeat-url URL"))
-    return faults
 
 
 def _heartbeat(settings: Settings) -> list[Fault]:

@@ -11,11 +11,10 @@ from msgspec.structs import replace
 from pydantic import ValidationError
 
 from tui_eval.config.adopted_plan import plan_to_resume
+from tui_eval.config.compatibility import ARGUMENT, call_faults, continued_faults
 from tui_eval.config.plan import RunPlan, read_plan
 from tui_eval.config.secret_values import hidden_names
 from tui_eval.engine.limits.open_file_room import open_file_notices
-from tui_eval.engine.setup.compatibility import ARGUMENT, call_faults
-from tui_eval.engine.setup.plan_checks import continued_faults
 from tui_eval.engine.setup.prepare import (
     cannot_write,
     initialize_run,
@@ -71,7 +70,7 @@ def prepare_call(env: Environment, request: GenerateRequest, base_url: str) -> P
         given = plan.model_dump(include=_COMPARED)
         if request.sampling_args is None:
             del given["sampling_args"]
-        if faults := call_faults(plan, given, run, before, examples, info):
+        if faults := call_faults(plan, given, run, before, info.before, info.code):
             raise RefusedError(faults)
     run, lock = make_directory(plan, run, "", ELSEWHERE)
     try:

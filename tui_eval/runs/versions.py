@@ -43,6 +43,21 @@ class CodeVersion(msgspec.Struct, omit_defaults=True):
     """Start of a session with it, ISO 8601 in UTC."""
 
 
+class RunBefore(msgspec.Struct, frozen=True):
+    """Differences of an environment as it is now from the run that is to be resumed.
+
+    Args:
+        digest: Of as many examples as that run had.
+        other_prompts: How many rows have another prompt than the example of their id; empty for
+            none.
+        version: Of the environment as it is now, where one is said.
+    """
+
+    digest: str
+    other_prompts: str
+    version: str | None = None
+
+
 class Installed(msgspec.Struct, omit_defaults=True):
     """Versions installed in one session, by the names of packages, Python's among them."""
 

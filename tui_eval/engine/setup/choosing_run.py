@@ -16,13 +16,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tui_eval.config.adopted_plan import option_values, plan_to_resume
-from tui_eval.config.changes import changes, same_size
+from tui_eval.config.compatibility import changes, misfit, rows_key, same_size
 from tui_eval.config.env_file import load_env_file
 from tui_eval.config.expansion import Expander
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request, RunPlan
-from tui_eval.engine.setup.compatibility import misfit
-from tui_eval.engine.setup.resume_match import plan_of, roots_of, rows_key
+from tui_eval.engine.setup.resume_match import plan_of, roots_of
 from tui_eval.errors import Notice, RefusedError
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
@@ -113,7 +112,7 @@ class Search:
         for one, before in sorted(named, key=lambda found: found[0].unsaved):
             if self._is_more(before) or not one.is_complete:
                 resumed = self._expander.draft(before)
-                found = changes(plan.model_dump(), resumed.model_dump()) if resumed else []
+                found = changes(plan.model_dump(), resumed) if resumed else []
                 self.kept = [Notice(f"It keeps its own {own.name}: {own.before}") for own in found]
                 return one
         return None
@@ -148,7 +147,7 @@ class Search:
         if misfit := self._misfit(before):
             return misfit
         if one.is_complete:
-            found = changes(plan.model_dump(), before.model_dump()) if chosen is None else []
+            found = changes(plan.model_dump(), before) if chosen is None else []
             return "".join(f"it is complete, and {differs}" for differs in found[:1])
         if chosen is not None and one.unsaved and not chosen.unsaved:
             return "it is unsaved, and a saved one fits"
@@ -178,7 +177,7 @@ class Search:
 
     def _is_more(self, before: RunPlan) -> bool:
         """Whether a run that fits would be extended."""
-        return not same_size(self._sizes, before.model_dump())
+        return not same_size(self._sizes, before)
 
 
 def _requested_sizes(expander: Expander, plan: RunPlan) -> Mapping[str, int]:

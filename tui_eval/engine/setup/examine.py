@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tui_eval.config.compatibility import content_faults, continued_faults
 from tui_eval.config.plan import Request, RunPlan
 from tui_eval.config.settings import place_of
-from tui_eval.engine.setup.compatibility import content_faults
 from tui_eval.engine.setup.expanded_request import with_run
 from tui_eval.engine.setup.opened_environment import OpenedEnvironment
 from tui_eval.engine.setup.plan_checks import (
@@ -19,7 +19,7 @@ from tui_eval.engine.setup.plan_checks import (
     environment_faults,
     memory_faults,
     outputs_fault,
-    resume_faults,
+    room_faults,
     until_faults,
     worker_faults,
 )
@@ -66,8 +66,10 @@ def examine(request: Request, one: PlannedEvaluation, opened: OpenedEnvironment)
     faults, notices = list(opened.faults), list[Notice]()
     accepts = bool(request.raw.get("accept_changes"))
     if before is not None and run is not None and info is not None and info.before is not None:
-        faults += content_faults(plan, run, before, info, accepts=accepts)
-    faults += [] if run is None else resume_faults(plan, run, accepts=accepts)
+        faults += content_faults(plan, run, before, info.before, info.code, accepts=accepts)
+    if run is not None:
+        faults += [] if accepts else continued_faults(run)
+        faults += room_faults(plan, run)
     worker = None if opened.worker is None else opened.worker.pid
     if not plan.no_preflight:
         faults += outputs_fault(plan) if run is None else []

@@ -13,12 +13,12 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from tui_eval.config.compatibility import ACCEPT
 from tui_eval.config.env_file import load_env_file
 from tui_eval.config.expansion import Expander, Expansion
 from tui_eval.config.litellm_names import name_model
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request, RunPlan
-from tui_eval.config.plan_builder import ACCEPT
 from tui_eval.engine.setup.choosing_run import go_to_its_folder, plan_before, run_to_resume
 from tui_eval.engine.setup.resume_match import PlannedEvaluation, choose_runs
 from tui_eval.engine.setup.suite_lock import at_work_on

@@ -18,7 +18,7 @@ from tui_eval.fold.query.conditions import ConditionError
 from tui_eval.processes import free_memory, private_memory
 from tui_eval.runs.layout import RunDir, is_unsaved, outputs_root, unsaved_root
 from tui_eval.runs.opening import read_run
-from tui_eval.runs.rescue import continued_in, find_rescued
+from tui_eval.runs.rescue import find_rescued
 from tui_eval.runs.row import COLUMN_NAMES
 from tui_eval.types import RolloutInput
 from tui_eval.worker.describing.info import EnvironmentInfo
@@ -40,8 +40,6 @@ _STATE_KEYS = frozenset(
 """Keys that states of bundled classes have."""
 FIRST_FILES = 4096
 """Bytes of room that a new run needs."""
-CONTINUED = "Resume that one, or both of them with --accept-changes"
-"""The hint where a run was continued in another directory."""
 MAKE_ROOM = "Make room there, or make it writable, and resume it again: nothing of it is lost"
 """The hint where a run that is there already cannot be written."""
 
@@ -190,27 +188,14 @@ def outputs_fault(plan: RunPlan) -> list[Fault]:
     return [Fault(str(root), what, elsewhere(plan))]
 
 
-def continued_faults(run: RunDir, hint: str) -> list[Fault]:
-    """The fault that a run was continued in another directory."""
-    if (other := continued_in(run)) is None:
-        return []
-    return [Fault(str(run.path), f"the run was saved as {other} and continued there", hint)]
-
-
-def resume_faults(plan: RunPlan, run: RunDir, *, accepts: bool) -> list[Fault]:
-    """The faults that a run was continued in another directory, and that the one in which the
-    resume writes takes no more.
-
-    Args:
-        accepts: It is resumed all the same where it was continued.
-    """
-    faults = [] if accepts else continued_faults(run, CONTINUED)
+def room_faults(plan: RunPlan, run: RunDir) -> list[Fault]:
+    """The fault that the directory in which a resume writes takes no more."""
     if plan.save and is_unsaved(run):  # it is moved before anything is written
-        return faults + outputs_fault(plan)
+        return outputs_fault(plan)
     needed = sum(len(line) for one in find_rescued(run) for line in (*one.rows, *one.records))
     if why := _unwritable(run.path, max(needed, 1)):
-        faults.append(Fault(str(run.path), f"the run cannot be written here: {why}", MAKE_ROOM))
-    return faults
+        return [Fault(str(run.path), f"the run cannot be written here: {why}", MAKE_ROOM)]
+    return []
 
 
 def elsewhere(plan: RunPlan) -> str:

@@ -12,19 +12,14 @@ from pathlib import Path
 import msgspec
 
 from tui_eval.config.adopted_plan import option_values, plan_to_resume
-from tui_eval.config.changes import KEPT, change_faults, changes, misfits, same_size
+from tui_eval.config.compatibility import changes, misfit, rows_key, same_size, settings_faults
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import RunPlan, read_plan
-from tui_eval.config.plan_builder import ACCEPT
-from tui_eval.config.secret_values import masked
-from tui_eval.engine.setup.compatibility import misfit
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.layout import RunDir, saved_roots
 from tui_eval.runs.lock import holder
 from tui_eval.runs.opening import find_run
 from tui_eval.runs.unsaved import Incomplete, incomplete_runs
-
-_COMPARED = {"env_id", "shuffle", "shuffle_seed", "examples", *KEPT}
 
 
 class PlannedEvaluation(msgspec.Struct):
@@ -76,7 +71,7 @@ def choose_runs(
             seeking.setdefault((one.plan.output_dir, one.plan.env_dir_path), []).append(one)
     for some in seeking.values():
         candidates = _candidates(some, taken, newest_first)
-        _assign(some, candidates, rows_key, _same_size)
+        _assign(some, candidates, rows_key, lambda now, then: same_size(now.model_dump(), then))
         _assign(some, candidates, rows_key, _fits)
         if accept_changes:
             _assign(some, candidates, _called, _fits)
@@ -100,13 +95,11 @@ def _take_named(one: PlannedEvaluation, taken: set[Path], accept_changes: bool) 
     run = find_run(Path(str(one.resume)))
     plan = one.plan
     before = plan_to_resume(run, plan.env_id, option_values(plan))
-    now, then = plan.model_dump(), before.model_dump()
-    faults = misfits(plan.env_id, now, then, "resume")
+    now = plan.model_dump()
+    faults = settings_faults(plan.env_id, now, before, "resume", accepts=accept_changes)
     if run.path.resolve() in taken:
         what = "two evaluations cannot resume the same run"
         faults.append(Fault(str(run.path), what, "Name another one, or newest"))
-    if not accept_changes:
-        faults += change_faults(changes(now, then), "resume", ACCEPT)
     if faults:
         raise RefusedError(faults)
     taken.add(run.path.resolve())
@@ -116,7 +109,7 @@ def _take_named(one: PlannedEvaluation, taken: set[Path], accept_changes: bool) 
 def _take(one: PlannedEvaluation, run: RunDir, before: RunPlan) -> None:
     one.run, one.before = run, before
     one.plan.save = one.plan.save or before.save
-    one.plan.changes = [*before.changes, *changes(one.plan.model_dump(), before.model_dump())]
+    one.plan.changes = [*before.changes, *changes(one.plan.model_dump(), before)]
 
 
 def roots_of(plan: RunPlan) -> list[Path]:
@@ -180,17 +173,8 @@ def _assign(
                 break
 
 
-def rows_key(plan: RunPlan) -> str:
-    """Settings that two runs must share for their rows to fit together, as text."""
-    return json.dumps(masked(plan.model_dump(include=_COMPARED)), sort_keys=True)
-
-
 def _called(plan: RunPlan) -> str:
     return json.dumps([plan.env_id, plan.name, plan.varies], sort_keys=True)
-
-
-def _same_size(now: RunPlan, before: RunPlan) -> bool:
-    return same_size(now.model_dump(), before.model_dump())
 
 
 def _fits(now: RunPlan, before: RunPlan) -> bool:

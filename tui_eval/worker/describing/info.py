@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from tui_eval.errors import Fault, Notice
-from tui_eval.runs.versions import CodeVersion
+from tui_eval.runs.versions import CodeVersion, RunBefore
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -100,21 +100,6 @@ class FirstRequest(msgspec.Struct, frozen=True):
     tools: list[dict[str, Any]]
     tool_characters: int
     functions: list[tuple[str, float]]
-
-
-class RunBefore(msgspec.Struct, frozen=True):
-    """Differences of an environment as it is now from the run that is to be resumed.
-
-    Args:
-        digest: Of as many examples as that run had.
-        other_prompts: How many rows have another prompt than the example of their id; empty for
-            none.
-        version: Of the environment as it is now, where one is said.
-    """
-
-    digest: str
-    other_prompts: str
-    version: str | None = None
 
 
 class EnvironmentInfo(msgspec.Struct, frozen=True):
