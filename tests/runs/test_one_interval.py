@@ -46,9 +46,7 @@ def saved(path: Path, groups: Groups) -> RunDir:
     ]
     shape = {"examples": len(groups), "per_example": max(map(len, groups))}
     run = write_run(path, lines, **shape)
-    metadata = build_metadata(
-        opened(run), time_ms=1.0, state_columns=[], env_version=None, tools=None
-    )
+    metadata = build_metadata(opened(run), {"time_ms": 1.0})
     write_run(path, lines, **shape, **{"numbers": metadata["numbers"]})
     return run
 
@@ -152,7 +150,7 @@ def test_home_does_not_show_the_interval_of_an_older_version(tmp_path: Path) -> 
 
 def test_metadata_has_intervals_of_pass_rates_only_under_its_own_key(tmp_path: Path) -> None:
     state = opened(saved(tmp_path / "run", RUNS["some examples disagree"][0]))
-    metadata = build_metadata(state, time_ms=1.0, state_columns=[], env_version=None, tools=None)
+    metadata = build_metadata(state, {"time_ms": 1.0})
     rate = state.pass_rates.result(5)[-1]
     assert metadata["pass_at_k"] == {"1": pytest.approx(11 / 15), "2": 1.0, "3": 1.0}
     assert metadata["pass_all_k"]["3"] == pytest.approx(0.2)

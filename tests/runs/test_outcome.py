@@ -10,6 +10,7 @@ from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY, EvaluationMoved, RunFi
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.outcome import (
     lost_engine_outcome,
+    reported_outcome,
     saved_outcome,
     saved_suite_outcome,
     session_outcome,
@@ -130,3 +131,20 @@ def test_a_saved_suite_ends_as_its_evaluations_did_and_when_the_last_of_them_did
     assert saved_suite(OUT_OF_BUDGET, "finished", "waiting") == (OUT_OF_BUDGET, 10.0)
     assert saved_suite("finished", "waiting") == ("interrupted", 10.0)
     assert saved_suite(OUT_OF_BUDGET, "interrupted") == ("interrupted", 10.0)
+
+
+ENDS = ("failed", "refused", "waiting")
+
+
+def test_only_an_engine_knows_that_an_evaluation_failed_or_was_refused() -> None:
+    saved = RunFinished(0, 1.0, "interrupted", 130, contradictions=["so they say"])
+    moved = [
+        EvaluationMoved(0, 2.0, 0, one, text="why") for one in ("failed", "refused", "waiting")
+    ]
+    with_files = [reported_outcome(one, saved) for one in moved]
+    assert [one and fields_of(one) for one in with_files] == [("failed", 1, "why")] + 2 * [
+        ("interrupted", 130, "")
+    ]
+    assert with_files[0] is not None and with_files[0].contradictions == ["so they say"]
+    without = [reported_outcome(one, None) for one in moved]
+    assert [one and one.exit_code for one in without] == [1, 2, None]

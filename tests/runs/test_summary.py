@@ -26,7 +26,8 @@ KEYS = [
 
 
 def metadata_of(state: RunState) -> dict[str, Any]:
-    return build_metadata(state, time_ms=12.5, state_columns=["a"], env_version="1.2", tools=None)
+    version = {"env_version": "1.2"}
+    return build_metadata(state, {"time_ms": 12.5, "state_columns": ["a"], "version_info": version})
 
 
 @pytest.fixture

@@ -153,22 +153,25 @@ def _reported(error: Exception, as_json: bool) -> int:
         from tui_eval.cli.console.printing import refuse
 
         return refuse(error.faults, as_json=as_json, code=error.exit_code)
-    reported = ("interrupted", 130, "stopped before the run began")
+    from tui_eval import clock
+    from tui_eval.runs.outcome import UNSTARTED, failed, interrupted
+
+    end = interrupted(clock.now(), UNSTARTED)
     if isinstance(error, click.Abort) or was_interrupted(error):
         _say_nothing_of_what_is_half_made()
     elif isinstance(error, OSError) and error.filename:
         from tui_eval.cli.console.printing import warn
 
-        reported = ("failed", 1, f"{error.filename}: {error.strerror}")
-        warn(f"error: {reported[2]}")
+        end = failed(clock.now(), f"{error.filename}: {error.strerror}")
+        warn(f"error: {end.text}")
     else:
         raise error
     if as_json:
         from tui_eval.cli.console.printing import print_json
         from tui_eval.runs.summary_json import unstarted_object
 
-        print_json(unstarted_object(*reported))
-    return reported[1]
+        print_json(unstarted_object(end.status, end.exit_code, end.text))
+    return end.exit_code
 
 
 def _say_nothing_of_what_is_half_made() -> None:

@@ -100,14 +100,13 @@ def _report_unseen(app: TuiEvalApp) -> int:
     from tui_eval.cli.console.report import report_run
     from tui_eval.cli.console.results import report_alone
     from tui_eval.feeds.lazy_feed import LazyFeed
-    from tui_eval.runs.outcome import interrupted
 
     inner = app.feed.inner if isinstance(app.feed, LazyFeed) else None
     if inner is not None and inner.engine is not None and inner.runs:
         return max(map(report_run, inner.runs))
     for _, notice in app.state.notices:
         warn(notice)
-    return report_alone(app.state, app.state.end or interrupted(clock.now()))
+    return report_alone(app.state)
 
 
 def _print_at_work(app: TuiEvalApp, pid: int, at_end: Callable[[RunDir], None]) -> None:

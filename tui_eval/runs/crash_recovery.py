@@ -57,15 +57,6 @@ def write_outcome(run: RunDir, end: RunFinished) -> RunFinished:
     if end.status == "interrupted" and 0 < state.total <= state.finished:
         end = finished(end.at, state.errored)
     state.apply(end)
-    versions = before.get("version_info") or {}
-    metadata = build_metadata(
-        state,
-        time_ms=float(before.get("time_ms") or 0.0),
-        state_columns=before.get("state_columns") or [],
-        env_version=versions.get("env_version"),
-        tools=before.get("tools"),
-        extra={"stopped_because": end.text} if end.text else None,
-    )
     with contextlib.suppress(OSError):  # the rows are what counts, and a resume writes it again
-        write_metadata(run, {**before, **metadata}, Redactor())
+        write_metadata(run, build_metadata(state, before), Redactor())
     return end

@@ -9,12 +9,18 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from tui_eval.errors import RefusedError
 from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY, EvaluationMoved, RunFinished
 from tui_eval.exit_codes import ExitCode, worst_run
-from tui_eval.fold.run_state import RunState
+
+if TYPE_CHECKING:
+    from tui_eval.fold.run_state import RunState
+
+UNSTARTED = "stopped before the run began"
 
 
 def finished(at: float, errored: int) -> RunFinished:
@@ -180,6 +186,23 @@ def lost_suite_outcome(at: float, exit_code: int | None) -> RunFinished:
     if exit_code is not None and exit_code > 0:
         end.exit_code = exit_code
     return end
+
+
+def reported_outcome(last: EvaluationMoved, saved: RunFinished | None) -> RunFinished | None:
+    """The end of an evaluation that nobody works on; None for one that did not begin.
+
+    Args:
+        last: Its last event: only its engine knows that it failed, or was refused.
+        saved: Its end by its files; None where it has none.
+    """
+    if last.status == "failed":
+        end = failed(last.at, last.text)
+        if saved is None:
+            return end
+        return replace(saved, status=end.status, exit_code=end.exit_code, text=end.text)
+    if last.status == "refused" and saved is None:
+        return RunFinished(0, last.at, last.status, ExitCode.REFUSED.value, last.text)
+    return saved
 
 
 def saved_suite_outcome(last: Iterable[EvaluationMoved]) -> RunFinished:

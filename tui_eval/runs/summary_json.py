@@ -208,22 +208,14 @@ def _finite(value: Any) -> Any:
     return [_finite(item) for item in value] if isinstance(value, list) else value
 
 
-def build_metadata(
-    state: RunState,
-    *,
-    time_ms: float,
-    state_columns: list[str],
-    env_version: str | None,
-    tools: list[dict[str, Any]] | None,
-    extra: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+def build_metadata(state: RunState, known: Mapping[str, Any]) -> dict[str, Any]:
     """The metadata in the key order of verifiers 0.1.11, then what we add; a mean of nothing is
     None.
 
     Args:
-        time_ms: Milliseconds that the run has been worked on, over all its sessions.
-        env_version: Version of the environment's package, where it has one.
-        tools: Definitions of the tools, where every rollout has the same.
+        known: What no event has, by the same keys, as an engine or a file has it: `time_ms` over
+            all sessions, `state_columns`, `env_version` in `version_info`, `tools` where every
+            rollout has the same; further keys are added.
     """
     run = state.run
     if run is None:
@@ -231,7 +223,7 @@ def build_metadata(
     summary = summarize(state)
     reward, rates = summary.reward, summary.pass_rates
     finished, errored = state.finished, state.errored
-    return {
+    metadata = {
         "env_id": run.env_id,
         "env_args": run.env_args,
         "model": run.model,
@@ -239,7 +231,7 @@ def build_metadata(
         "num_examples": run.num_examples,
         "rollouts_per_example": run.rollouts_per_example,
         "sampling_args": run.sampling_args,
-        "time_ms": time_ms,
+        "time_ms": float(known.get("time_ms") or 0.0),
         "avg_reward": reward.mean,
         "avg_metrics": {name: metric.mean for name, metric in summary.metrics.items()},
         "avg_error": errored / finished if finished else None,
@@ -250,12 +242,12 @@ def build_metadata(
         "version_info": {
             "vf_version": None,
             "vf_commit": None,
-            "env_version": env_version,
+            "env_version": (known.get("version_info") or {}).get("env_version"),
             "env_commit": None,
             "tui_eval_version": __version__,
         },
-        "state_columns": state_columns,
-        "tools": tools,
+        "state_columns": known.get("state_columns") or [],
+        "tools": known.get("tools"),
         "date": datetime.fromtimestamp(run.at, UTC).isoformat(timespec="seconds"),
         "reward": reward.mean,
         "reward_std": reward.std,
@@ -268,8 +260,10 @@ def build_metadata(
         "refused_requests": summary.refused_requests,
         "concurrency_limits": list(state.limits),
         "numbers": numbers_object(summary),
-        **(extra or {}),
     }
+    if state.end is not None and state.end.text:
+        metadata["stopped_because"] = state.end.text
+    return metadata | {name: known[name] for name in known if name not in metadata}
 
 
 def _usage(state: RunState) -> dict[str, float] | None:

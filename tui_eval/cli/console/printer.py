@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tui_eval import clock
 from tui_eval.cli.console.printing import print_stderr, print_stdout, refuse, warn
 from tui_eval.cli.console.progress_lines import ErrorLines, ProgressLines
 from tui_eval.cli.console.report import gives_way, opening_lines, progress_line
-from tui_eval.cli.console.results import UNSTARTED, report_alone, report_several
+from tui_eval.cli.console.results import report_alone, report_several
 from tui_eval.cli.console.suite_lines import begun_text, ended_text, name_of, suite_opening_lines
 from tui_eval.errors import Fault
 from tui_eval.events import (
@@ -32,7 +31,6 @@ from tui_eval.fold.suite_state import EvaluationState, SuiteState
 from tui_eval.fold.trajectory import Rollout
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import read_rollout, read_run
-from tui_eval.runs.outcome import interrupted
 from tui_eval.text.figures import plural
 
 
@@ -174,8 +172,7 @@ class Printer:
             return report_several(self.suite, **how)
         if self.state.refused:
             return refuse((Fault(*fault) for fault in self.state.refused), as_json=self.as_json)
-        end = self.state.end or interrupted(clock.now(), UNSTARTED)
-        return report_alone(self.state, end, more, **how)
+        return report_alone(self.state, more, **how)
 
 
 def _waiting(suite: SuiteState) -> tuple[int, str, float]:

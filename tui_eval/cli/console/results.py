@@ -14,20 +14,19 @@ from typing import Any
 
 import msgspec
 
+from tui_eval import clock
 from tui_eval.cli.console.printing import print_json, print_stderr, print_stdout, warn
 from tui_eval.cli.console.report import ending_lines
 from tui_eval.cli.console.suite_lines import closing_lines
 from tui_eval.cli.console.summary_lines import result_lines
 from tui_eval.cli.pushing import code_with_pushes, push_requested
 from tui_eval.events import RunFinished
-from tui_eval.exit_codes import ExitCode
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.suite_state import EvaluationState, SuiteState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import read_run
+from tui_eval.runs.outcome import UNSTARTED, interrupted, reported_outcome
 from tui_eval.runs.summary_json import several_object, summary_object, unstarted_object
-
-UNSTARTED = "stopped before the run began"
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -65,7 +64,6 @@ class Result(msgspec.Struct, frozen=True):
 
 def report_alone(
     state: RunState,
-    end: RunFinished,
     more: Callable[[RunDir], Mapping[str, Any]] = lambda run: {},
     *,
     as_json: bool = False,
@@ -74,11 +72,11 @@ def report_alone(
     """Reports a run alone; returns the exit code.
 
     Args:
-        end: How it ended.
         more: Keys of its JSON object beside its summary.
         as_json: The summary is one JSON object on stdout; all else goes to stderr.
         abbreviated: Leave out the tables.
     """
+    end = state.end or interrupted(clock.now(), UNSTARTED)
     run = RunDir(Path(state.run.path)) if state.run is not None else None
     beside = dict if run is None else functools.partial(more, run)
     one = Result(state if run else None, end.status, end.text, end.exit_code, beside)
@@ -143,21 +141,12 @@ def _report(
 def _result_of(one: EvaluationState) -> Result:
     """The result of an evaluation: its run from the disk, ended as it was reported."""
     title = {"title": one.listed.title, "varies": one.listed.varies}
-    state, last = _read(one), one.last
-    if state is None:
-        codes = {"refused": ExitCode.REFUSED, "failed": ExitCode.COULD_NOT_FINISH}
-        return Result(None, last.status, last.text, codes.get(last.status), lambda: title)
-    code = state.end.exit_code if state.end is not None else None
+    last, run = one.last, RunDir(Path(one.last.path))
+    state = read_run(run)[0] if last.path and run.path.exists() else None
+    end = state.end if state is not None else None
+    if state is None or end is not None:  # else somebody works on it
+        end = reported_outcome(last, end)
+    if state is not None:
+        state.last_cause, state.end = last.cause, end
+    code = end.exit_code if end is not None else None
     return Result(state, last.status, last.text, code, lambda: title)
-
-
-def _read(one: EvaluationState) -> RunState | None:
-    """An evaluation's run from the disk, ended as it was reported; None where it never began."""
-    run = RunDir(Path(one.last.path))
-    if not one.last.path or not run.path.exists():
-        return None
-    state, _ = read_run(run)
-    state.last_cause = one.last.cause
-    if one.last.status == "failed" and state.end is not None:
-        state.end.status, state.end.exit_code, state.end.text = "failed", 1, one.last.text
-    return state

@@ -37,14 +37,13 @@ class RunMetadata:
         """The metadata as they are at this moment."""
         self._hub.flush()
         passed = (time.monotonic() - self._began) * 1000
-        return build_metadata(
-            self._hub.state,
-            time_ms=self._prepared.time_before_ms + passed,
-            state_columns=self._prepared.plan.state_columns,
-            env_version=self._prepared.info.version,
-            tools=self._prepared.tools,
-            extra=self._extra(),
-        )
+        known = {
+            "time_ms": self._prepared.time_before_ms + passed,
+            "state_columns": self._prepared.plan.state_columns,
+            "version_info": {"env_version": self._prepared.info.version},
+            "tools": self._prepared.tools,
+        }
+        return build_metadata(self._hub.state, known) | self._extra()
 
     def write(self) -> None:
         """Writes them to disk."""
@@ -97,13 +96,11 @@ class RunMetadata:
 
     def _extra(self) -> dict[str, Any]:
         """Keys that only some runs have."""
-        examples, end = self._prepared.examples, self._hub.state.end
+        examples = self._prepared.examples
         extra: dict[str, Any] = {}
         if examples.groups:
             shape = {"num_examples": len(examples), "rollouts_per_example": examples.most}
             extra |= {**shape, "uneven_groups": True}
-        if end is not None and end.text:
-            extra["stopped_because"] = end.text
         moves = [one for one in self._prepared.plan.changes if one.name == "max_concurrent"]
         if moves:
             extra["max_concurrent_moves"] = [
