@@ -25,11 +25,11 @@ from tui_eval.cli.run import command, parse_request, typed_of
 from tui_eval.config.expansion import Expander
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
-from tui_eval.engine.execution.job import RunJob, replicas_of
+from tui_eval.engine.execution.job import RunJob
 from tui_eval.engine.setup.expanded_request import ExpandedRequest, expand_request
 from tui_eval.engine.setup.opened_environment import OpenedEnvironment, open_environment, open_here
 from tui_eval.engine.setup.preflight import Preflight, preflight
-from tui_eval.engine.setup.prepare import key_of, prepare
+from tui_eval.engine.setup.prepare import client_config, key_of, prepare
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.errors import RefusedError, WorkerEndedError
@@ -37,6 +37,7 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.summary_json import json_line, refused_object, summary_object
+from tui_eval.worker.replicas import ClientElsewhere, Replicas
 
 
 def run_here(program: Program, *args: str) -> Finished:
@@ -116,7 +117,7 @@ async def _run(request: Request) -> tuple[RunState, RunDir]:
     prepared = await _prepared(request)
     hub = Hub()
     hub.redact = Redactor(key_of(prepared.plan))
-    replicas = replicas_of(prepared.plan)
+    replicas = Replicas([client_config(prepared.plan)], ClientElsewhere)
     await RunJob(hub, prepared, replicas, Host(True, cancels_within_s=1.0)).run()
     return hub.state, prepared.run
 

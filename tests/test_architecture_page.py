@@ -56,6 +56,11 @@ def test_a_way_is_short(name: str) -> None:
     assert len({path for _, path in steps}) == len(steps) <= AT_MOST[name]
 
 
+def test_the_steps_of_a_resume_send_a_reader_to_no_further_file() -> None:
+    steps, _, _ = sections(PAGE)["The way of a resume"].strip().rpartition("\n\n")
+    assert len(set(PATH.findall(steps))) <= AT_MOST["The way of a resume"]
+
+
 @pytest.mark.parametrize("document", [PAGE, GUIDE], ids=lambda path: path.name)
 def test_every_path_in_the_page_is_there(document: Path) -> None:
     named = PATH.findall(document.read_text())

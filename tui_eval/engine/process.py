@@ -24,12 +24,12 @@ from tui_eval import clock
 from tui_eval.commands import Command, Stop
 from tui_eval.config.expansion import Expander
 from tui_eval.config.plan import Request
-from tui_eval.engine.execution.job import Job, let_listeners_read, open_alone
+from tui_eval.engine.execution.job import Job, RunJob, let_listeners_read, own_process
 from tui_eval.engine.interpreters.interpreter import Interpreter
 from tui_eval.engine.setup.expanded_request import ExpandedRequest, expand_request
 from tui_eval.engine.setup.opened_environment import open_environment
 from tui_eval.engine.setup.preflight import Preflight, preflight
-from tui_eval.engine.setup.prepare import key_of, redactor_of
+from tui_eval.engine.setup.prepare import client_config, key_of, prepare_in_thread, redactor_of
 from tui_eval.engine.suite.suite import Suite
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.server import listen
@@ -42,7 +42,8 @@ from tui_eval.processes import cpu_seconds, private_memory
 from tui_eval.runs.outcome import failed, interrupted, refused
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.unsaved import prune
-from tui_eval.worker.logging.run_log import early_output, set_up_logging
+from tui_eval.worker.logging.run_log import early_output, print_to_log, set_up_logging
+from tui_eval.worker.replicas import ClientElsewhere, Replicas
 
 LAUNCHER_CONNECTS_WITHIN_S = 5.0
 TICK_S = 0.05
@@ -182,6 +183,7 @@ class Engine:
         Raises:
             RefusedError: With everything that is wrong.
             WorkerEndedError: An environment ended the process that loaded it.
+            OSError: The files of a run alone cannot be written.
         """
         request = self._request
         set_up_logging(bool(request.raw.get("verbose")), [request.env_id or ""])
@@ -195,7 +197,13 @@ class Engine:
         set_up_logging(any(one.verbose for one in plans), {one.env_id for one in plans})
         if found.expanded.is_suite:
             return Suite(found, self._hub, self._socket_path)
-        return await open_alone(found, self._hub, self._socket_path, self._end.count_down)
+        slow = functools.partial(self._hub.notice, "warning")
+        prepared = await prepare_in_thread(await found.take(0, slow), self._socket_path, slow)
+        prepared.notices = list(dict.fromkeys([*found.notices, *prepared.notices]))
+        open_log = functools.partial(print_to_log, redact=self._hub.redact)
+        host = own_process(giving_up=self._end.count_down, open_log=open_log)
+        replicas = Replicas([client_config(prepared.plan)], ClientElsewhere)
+        return RunJob(self._hub, prepared, replicas, host)
 
     async def _preflight(self, expanded: ExpandedRequest) -> Preflight:
         """Has each environment loaded and checked; its worker waits for its evaluation."""

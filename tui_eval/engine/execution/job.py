@@ -9,23 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
 from tui_eval.commands import Command
-from tui_eval.config.plan import RunPlan
 from tui_eval.engine.execution.heartbeat import Heartbeat
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.session import Session
-from tui_eval.engine.setup.preflight import Preflight
-from tui_eval.engine.setup.prepare import client_config, prepare_in_thread
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import RunFinished
-from tui_eval.worker.logging.run_log import print_to_log
 from tui_eval.worker.memory import tune_memory
-from tui_eval.worker.replicas import ClientElsewhere, Replicas
+from tui_eval.worker.replicas import Replicas
 
 own_process = partial(Host, True, 1.0, loaded=tune_memory)
 """The host of a run in an engine's process; rollouts in flight get a second for their cleanup."""
@@ -103,28 +98,3 @@ async def let_listeners_read(hub: Hub) -> None:
     while time.monotonic() < deadline and not all(one.has_all for one in hub.listeners):
         hub.flush()  # what did not fit before goes out as soon as it does
         await asyncio.sleep(0.01)
-
-
-async def open_alone(
-    found: Preflight, hub: Hub, socket: str, giving_up: Callable[[], None]
-) -> RunJob:
-    """Prepares a run that has the process and the engine's hub for itself, and opens its files.
-
-    Args:
-        socket: Path of the engine's socket.
-        giving_up: Called once where the run is to end early.
-
-    Raises:
-        RefusedError: See `prepare`.
-        OSError: Its files cannot be written.
-    """
-    slow = partial(hub.notice, "warning")
-    prepared = await prepare_in_thread(await found.take(0, slow), socket, slow)
-    prepared.notices = list(dict.fromkeys([*found.notices, *prepared.notices]))
-    host = own_process(giving_up=giving_up, open_log=partial(print_to_log, redact=hub.redact))
-    return RunJob(hub, prepared, replicas_of(prepared.plan), host)
-
-
-def replicas_of(plan: RunPlan) -> Replicas:
-    """The clients of a run that has the process for itself; its workers make them."""
-    return Replicas([client_config(plan)], ClientElsewhere)

@@ -20,10 +20,9 @@ from tui_eval.config.compatibility import changes, misfit, rows_key, same_size
 from tui_eval.config.env_file import load_env_file
 from tui_eval.config.expansion import Expander
 from tui_eval.config.options import NEWEST
-from tui_eval.config.plan import Request, RunPlan
-from tui_eval.engine.setup.resume_match import plan_of, roots_of
+from tui_eval.config.plan import Request, RunPlan, read_plan
 from tui_eval.errors import Notice, RefusedError
-from tui_eval.runs.layout import RunDir
+from tui_eval.runs.layout import RunDir, saved_roots
 from tui_eval.runs.lock import holder
 from tui_eval.runs.opening import find_run
 from tui_eval.runs.unsaved import Incomplete, incomplete_runs
@@ -66,12 +65,33 @@ def plan_before(run: RunDir, expander: Expander) -> RunPlan:
     Raises:
         RefusedError: There is none, and the request does not give what is missing.
     """
+    if run.is_ours:
+        return read_plan(run.plan)
     request = expander.request
     plan = expander.draft() if request.of_file else None
     if plan is None:
         typed = expander.typed
         return plan_to_resume(run, request.env_id, typed.values, typed.faults)
     return plan_to_resume(run, plan.env_id, option_values(plan))
+
+
+def roots_of(plan: RunPlan) -> list[Path]:
+    """The folders of an evaluation's saved runs: the one that it names, or all here."""
+    return [Path(plan.output_dir)] if plan.output_dir else saved_roots(Path(plan.env_dir_path))
+
+
+def plan_of(one: Incomplete) -> RunPlan | None:
+    """The plan of a run that may be resumed without being named; None for any other.
+
+    Its plan can be read, no program gave its inputs, and it is saved here or was begun in this
+    folder: unsaved ones are all in one place.
+    """
+    try:
+        before = read_plan(one.run.plan)
+    except RefusedError:
+        return None
+    is_of_here = not one.unsaved or before.folder in ("", str(Path.cwd()))
+    return before if is_of_here and not before.given_inputs else None
 
 
 class Search:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.config.expansion import Expander
 from tui_eval.config.explaining import plain_settings
-from tui_eval.engine.setup.examine import Checked, examine
 from tui_eval.engine.setup.expanded_request import expand_request, settings_to_open
 from tui_eval.engine.setup.opened_environment import open_for_a_look
-from tui_eval.engine.setup.preflight import Preflight, preflight
+from tui_eval.engine.setup.preflight import Checked, Preflight, examine, preflight
 from tui_eval.engine.setup.prepare import redactor_of
 from tui_eval.engine.setup.resume import journal_notices
 from tui_eval.errors import Fault, Notice, RefusedError, warning

@@ -13,6 +13,7 @@ import contextlib
 import shutil
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -21,7 +22,6 @@ from tui_eval.clients.credentials import credentials_of
 from tui_eval.config.plan import RunPlan, plan_to_toml
 from tui_eval.config.secret_values import masked, secret_texts, secrets_of_url
 from tui_eval.engine.limits.open_file_room import within_open_files
-from tui_eval.engine.setup.examine import Checked
 from tui_eval.engine.setup.plan_checks import MAKE_ROOM, elsewhere, root_of
 from tui_eval.engine.setup.prepared import LoadedHere, Prepared
 from tui_eval.engine.setup.resume import budget_reached, restore_progress
@@ -50,6 +50,9 @@ from tui_eval.runs.writer import write_atomically
 from tui_eval.types import ClientConfig, EndpointClientConfig
 from tui_eval.worker.describing.info import EnvironmentInfo
 from tui_eval.worker.examples import Examples, Places
+
+if TYPE_CHECKING:
+    from tui_eval.engine.setup.preflight import Checked
 
 MOST_SHOWN = 6
 """How many packages whose versions differ are named."""

@@ -14,12 +14,13 @@ import msgspec
 from tui_eval.config.adopted_plan import option_values, plan_to_resume
 from tui_eval.config.compatibility import changes, misfit, rows_key, same_size, settings_faults
 from tui_eval.config.options import NEWEST
-from tui_eval.config.plan import RunPlan, read_plan
+from tui_eval.config.plan import RunPlan
+from tui_eval.engine.setup.choosing_run import plan_of, roots_of
 from tui_eval.errors import Fault, RefusedError
-from tui_eval.runs.layout import RunDir, saved_roots
+from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 from tui_eval.runs.opening import find_run
-from tui_eval.runs.unsaved import Incomplete, incomplete_runs
+from tui_eval.runs.unsaved import incomplete_runs
 
 
 class PlannedEvaluation(msgspec.Struct):
@@ -110,25 +111,6 @@ def _take(one: PlannedEvaluation, run: RunDir, before: RunPlan) -> None:
     one.run, one.before = run, before
     one.plan.save = one.plan.save or before.save
     one.plan.changes = [*before.changes, *changes(one.plan.model_dump(), before)]
-
-
-def roots_of(plan: RunPlan) -> list[Path]:
-    """The folders of an evaluation's saved runs: the one that it names, or all here."""
-    return [Path(plan.output_dir)] if plan.output_dir else saved_roots(Path(plan.env_dir_path))
-
-
-def plan_of(one: Incomplete) -> RunPlan | None:
-    """The plan of a run that may be resumed without being named; None for any other.
-
-    Its plan can be read, no program gave its inputs, and it is saved here or was begun in this
-    folder: unsaved ones are all in one place.
-    """
-    try:
-        before = read_plan(one.run.plan)
-    except RefusedError:
-        return None
-    is_of_here = not one.unsaved or before.folder in ("", str(Path.cwd()))
-    return before if is_of_here and not before.given_inputs else None
 
 
 def _candidates(
