@@ -227,6 +227,8 @@ Messages: TypeAlias = list[Message]
 MESSAGE_TYPES = frozenset((SystemMessage, UserMessage, AssistantMessage, ToolMessage, TextMessage))
 """Looked up first: to let pydantic find what a message is costs as much as all else."""
 
+_TYPES_OF_OURS = MESSAGE_TYPES | {ToolCall}
+
 _BY_ROLE: dict[str, type[CustomBaseModel]] = {
     "system": SystemMessage,
     "developer": SystemMessage,
@@ -300,7 +302,8 @@ def to_messages(value: Any) -> Messages:
         return [TextMessage(content=value)]
     if isinstance(value, (dict, CustomBaseModel)):
         return [to_message(value)]
-    return [item if type(item) in MESSAGE_TYPES else to_message(item) for item in value]
+    value = list(value)
+    return value if MESSAGE_TYPES.issuperset(map(type, value)) else list(map(to_message, value))
 
 
 def normalize_messages(value: Any, *, field_name: str = "messages") -> Messages:
@@ -318,6 +321,8 @@ def normalize_messages(value: Any, *, field_name: str = "messages") -> Messages:
         value = [value]
     elif not isinstance(value, (list, tuple)):
         raise TypeError(f"{field_name}: a list of messages, not {type(value).__name__}")
+    if MESSAGE_TYPES.issuperset(map(type, value)):
+        return list(value)
     read: Messages = []
     for place, message in enumerate(value):
         try:
@@ -341,6 +346,17 @@ def keep_reasoning_origin(answer: Any, message: Any) -> None:
     origin = answer.get("reasoning_origin")
     if origin is not None:
         message.reasoning_origin = origin
+
+
+def fields_of(value: Any) -> Any:
+    """A message or a tool call as a dict of its fields, for reading; any other value as it is.
+
+    A dict is read in a tenth of the time.
+    """
+    if type(value) not in _TYPES_OF_OURS:
+        return value
+    extra = value.__pydantic_extra__
+    return {**value.__dict__, **extra} if extra else value.__dict__
 
 
 def field_of(thing: object, name: str) -> Any:

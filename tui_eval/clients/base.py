@@ -123,6 +123,12 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
             return self.config.api_base_url
         return str(getattr(self._client, "base_url", ""))
 
+    @cached_property
+    def call_name(self) -> str:
+        """The name of its call, while it is waited for; empty where its URL is not known."""
+        url = self.endpoint_url()
+        return f"POST {shown_url(url)}" if url else ""
+
     def join_replicas(self, replicas: ReplicaSet, place: int) -> None:
         """Makes this client one of several replicas, at a place among them."""
         self._replicas, self._replica_place = replicas, place
@@ -312,8 +318,8 @@ def key_of_client(client: Any) -> str:
 
 def name_of_call(client: Any) -> str:
     """The name of a client's call, ours or another, while it is waited for."""
-    url = client.endpoint_url() if isinstance(client, Client) else ""
-    return f"POST {shown_url(url)}" if url else f"{type(client).__name__}.get_response"
+    name = client.call_name if isinstance(client, Client) else ""
+    return name or f"{type(client).__name__}.get_response"
 
 
 def is_own(function: Callable[..., Any]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tui_eval.messages import fields_of
 from tui_eval.rubrics.rubric import Rubric
 from tui_eval.tools.parameters import tool_name
 
@@ -70,8 +71,8 @@ class ToolMonitorRubric(Rubric):
 
 def _called_names(completion: Any) -> list[str]:
     return [
-        call.get("name")
-        for message in completion
+        fields_of(call).get("name")
+        for message in map(fields_of, completion)
         if message.get("role") == "assistant"
         for call in message.get("tool_calls") or ()
     ]

@@ -35,7 +35,7 @@ from tui_eval.errors import (
     traceback_text,
 )
 from tui_eval.events import Stage
-from tui_eval.messages import Messages, ToolMessage
+from tui_eval.messages import Messages, ToolMessage, fields_of
 from tui_eval.observer import CURRENT
 from tui_eval.open_files import is_out_of_files
 from tui_eval.output import CALL
@@ -126,9 +126,9 @@ class ToolEnv(MultiTurnEnv):
     @stop
     async def no_tools_called(self, state: State) -> bool:
         """The model's last message calls no tool."""
-        if not state["trajectory"]:
+        if not (trajectory := state["trajectory"]):
             return False
-        last = state["trajectory"][-1]["completion"][-1]
+        last = fields_of(trajectory[-1]["completion"][-1])
         return last.get("role") == "assistant" and not last.get("tool_calls")
 
     async def env_response(self, messages: Messages, state: State, **kwargs: Any) -> Any:

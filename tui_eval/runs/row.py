@@ -17,7 +17,7 @@ from tui_eval import cuts
 from tui_eval.error_classes import class_of
 from tui_eval.errors import ErrorChain, traceback_text
 from tui_eval.events import Stage
-from tui_eval.messages import MESSAGE_TYPES, text_of, to_tool_call
+from tui_eval.messages import fields_of, text_of, to_tool_call
 from tui_eval.runs.plain_json import Cleaner, plain
 from tui_eval.state import State
 from tui_eval.stats.rewards import is_number
@@ -64,18 +64,19 @@ def message_dict(message: Any) -> dict[str, Any]:
     """
     if isinstance(message, str):
         return {"role": "user", "content": message}
-    if type(message) not in MESSAGE_TYPES and isinstance(message, Mapping):
+    fields = fields_of(message)
+    if fields is message and isinstance(message, Mapping):
         found = {key: value for key, value in message.items() if value is not None}
     elif message.role == "tool":
         found = {"role": "tool", "tool_call_id": message.tool_call_id}
     else:
         found = {"role": message.role}
-    found["content"] = text_of(message.get("content"))
-    if calls := message.get("tool_calls"):
+    found["content"] = text_of(fields.get("content"))
+    if calls := fields.get("tool_calls"):
         listed = calls if isinstance(calls, Iterable) else (calls,)
         found["tool_calls"] = [_call_text(call) for call in listed]
     for name in ("reasoning_content", "thinking_blocks"):
-        value = message.get(name)
+        value = fields.get(name)
         if value is not None:
             found[name] = value
     return found

@@ -20,23 +20,17 @@ class OpenWait:
         what: Name of the call, for people.
     """
 
-    __slots__ = ("_hub", "_outer", "_rollout", "_token", "_waits", "inner", "since", "what")
+    __slots__ = ("_hub", "_rollout", "_token", "_waits", "since", "what")
 
     def __init__(self, what: str, waits: OpenWaits, hub: Hub, rollout: ActiveRollout) -> None:
         self.what = what
-        self.inner = 0
         self.since = 0.0
         self._waits = waits
         self._hub = hub
         self._rollout = rollout
-        self._outer: OpenWait | None = None
         self._token: Token[OpenWait | None] | None = None
 
     def __enter__(self) -> None:
-        outer = _INNERMOST.get()
-        if outer is not None and outer._waits is self._waits:
-            self._outer = outer
-            outer.inner += 1
         self._token = _INNERMOST.set(self)
         waits = self._waits
         self.since = waits.moved_at = monotonic()
@@ -47,13 +41,16 @@ class OpenWait:
         if self._token is not None:
             _INNERMOST.reset(self._token)
             self._token = None  # it leads to all that the task knows
-        if self._outer is not None:
-            self._outer.inner -= 1
         waits = self._waits
         waits.open.pop(self, None)
         waits.moved_at = monotonic()
         if waits.open:  # else another stage or another call follows, which says so
             self._hub.mark_changed(self._rollout)
+
+    @property
+    def outer(self) -> object:
+        """The wait around it, where there is one."""
+        return None if self._token is None else self._token.old_value
 
 
 _INNERMOST: ContextVar[OpenWait | None] = ContextVar("wait", default=None)
@@ -89,8 +86,9 @@ class OpenWaits:
         if self.stage in (Stage.SLEEPING, Stage.HELD):
             since = self._staged_at
         else:
+            outers = {wait.outer for wait in self.open}
             for wait in self.open:
-                if not wait.inner:
+                if wait not in outers:
                     what, since = wait.what, max(wait.since, self._staged_at)
                     break
         return what, clock.now() - (monotonic() - since)

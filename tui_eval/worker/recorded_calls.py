@@ -13,6 +13,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
+from operator import is_
 from typing import Any
 
 import msgspec
@@ -61,7 +62,8 @@ class RecordedCalls:
         self._given_up: list[int] = []
         """Places of records that are given up; the journal does not say so yet."""
         self._names: Counter[str] = Counter()
-        self._digests: dict[int, tuple[Any, str]] = {}
+        self._last_prompt: Sequence[Any] = ()
+        self._last_digests: list[str] = []
         self._settings = settings
         self._outlines: dict[str, Mapping[str, str]] = {}
         """Those of settings that the journal has of this rollout, by their digest."""
@@ -86,15 +88,8 @@ class RecordedCalls:
     ) -> RecordedCall:
         """Begins a call; it has its answer, where there was the same one before."""
         self.turn += 1
-        digests = self._digests  # of messages that stand in the request of every later turn, too
         settings = self._settings.of(model, sampling_args, tools)
-        request = {
-            **settings.digests,
-            "messages": [
-                known[1] if (known := digests.get(id(message))) else self._digest_of(message)
-                for message in prompt
-            ],
-        }
+        request = {**settings.digests, "messages": self._digests_of(prompt)}
         call = RecordedCall(partial(self._keep_request, request, settings))
         for place, one in self._left.items():
             if is_same(one["request"], request):
@@ -196,10 +191,15 @@ class RecordedCalls:
         else:
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(keep(), self._loop))
 
-    def _digest_of(self, message: Any) -> str:
-        digest = digest_of_message(message)
-        self._digests[id(message)] = message, digest
-        return digest
+    def _digests_of(self, prompt: Sequence[Any]) -> list[str]:
+        """Those of messages that the last request began with, too, are known from it."""
+        before = self._last_prompt
+        same = min(len(before), len(prompt))
+        if not all(map(is_, before, prompt)):
+            same = next(place for place in range(same) if before[place] is not prompt[place])
+        digests = [*self._last_digests[:same], *map(digest_of_message, prompt[same:])]
+        self._last_prompt, self._last_digests = list(prompt), digests
+        return digests
 
 
 class RecordedCall(msgspec.Struct):

@@ -18,7 +18,7 @@ from zlib import crc32
 
 import msgspec
 
-from tui_eval.messages import SystemMessage, TextMessage, ToolMessage, UserMessage
+from tui_eval.messages import SystemMessage, TextMessage, ToolMessage, UserMessage, fields_of
 from tui_eval.runs.plain_json import encode_model, encode_whatever
 
 _DIGEST_BYTES = 8
@@ -97,15 +97,13 @@ def digest_of(data: bytes, size: int = _DIGEST_BYTES) -> str:
 
 def digest_of_message(message: Any) -> str:
     """The digest of a message, and its outline."""
-    fields = message.__dict__
-    if not message.__pydantic_extra__:
-        kind = type(message)
+    fields = fields_of(message)
+    kind = type(message)
+    if type(fields.get("content")) is str and not message.__pydantic_extra__:
         if outline := _OF_ONE_FIELD.get(kind):
-            return digest_of(encode_model(message)) + outline
-        if kind is ToolMessage and message.content is not None:
-            return f"{digest_of(encode_model(message))}tI{_check(message.tool_call_id)}C"
-    else:
-        fields = {**fields, **message.__pydantic_extra__}
+            return digest_of(encode_whatever(fields)) + outline
+        if kind is ToolMessage:
+            return f"{digest_of(encode_whatever(fields))}tI{_check(message.tool_call_id)}C"
     outline = letter = ""
     before: Any = None
     for name, value in fields.items():

@@ -56,8 +56,8 @@ class RolloutObserver:
 
     # A thousand are in flight at once, and their dicts would not fit into a cache.
     __slots__ = (
-        *("_answer", "_answers", "_gate", "_hub", "_published_steps", "_room", "_state_log"),
-        *("_tools_done", "_tools_in_flight", "_unanswered", "again_at", "attempt"),
+        *("_answer", "_answers", "_gate", "_hub", "_logs_all", "_published_steps", "_room"),
+        *("_state_log", "_tools_done", "_tools_in_flight", "_unanswered", "again_at", "attempt"),
         *("call_timeout", "calls", "cancelled", "cut", "deadline", "example_id", "guard", "held"),
         *("input_tokens", "is_over", "kinds", "lost_input", "lost_kinds", "lost_output"),
         *("messages", "note", "number", "output", "output_tokens", "pauses", "prompt_length"),
@@ -126,6 +126,7 @@ class RolloutObserver:
         self.state = None
         self._state_log: StateLog | None = None
         self._published_steps = 0
+        self._logs_all = log.isEnabledFor(logging.DEBUG)
         self.prompt_length = 0
         self.messages: list[Any] = []
         self._tools_done: list[ToolFinished] = []
@@ -137,7 +138,7 @@ class RolloutObserver:
     def began(self, state: State) -> None:
         self.state = state
         self.example_id = state.get("example_id", self.example_id)
-        self._state_log = StateLog(state) if log.isEnabledFor(logging.DEBUG) else None
+        self._state_log = StateLog(state) if self._logs_all else None
 
     def log_state(self, state: State | None) -> None:
         """Logs what people's code changed in the state; nothing unless all is logged."""
@@ -212,7 +213,7 @@ class RolloutObserver:
         except BaseException:
             call.end()
             raise
-        if log.isEnabledFor(logging.DEBUG):
+        if self._logs_all:
             log.debug("%s: requests %s", self, request_text(model, sampling_args, tools))
         return call.end
 
@@ -248,7 +249,7 @@ class RolloutObserver:
         self._hub.mark_changed(self)
         if self.calls is None:  # else once it is kept
             self.code_begins()
-        if log.isEnabledFor(logging.DEBUG):
+        if self._logs_all:
             log.debug("%s: answered, %d + %d tokens", self, input_tokens, output_tokens)
 
     def answer_refused(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None:
@@ -284,7 +285,7 @@ class RolloutObserver:
         first_step, self._published_steps = self._published_steps, len(self._steps)
         if self._hub.is_subscribed(self.row):
             self._hub.publish_to_watchers(self._added(first, first_step))
-        if log.isEnabledFor(logging.DEBUG):
+        if self._logs_all:
             for message in messages:
                 log.debug("%s: %s", self, message_text(message))
             self.log_state(self.state)
@@ -315,7 +316,7 @@ class RolloutObserver:
         if traceback:
             why = f"{one_line(str(error), SHOWN)}\n{traceback.rstrip()}"
             log.warning("%s: tool %s failed: %s", self, name, why)
-        if log.isEnabledFor(logging.DEBUG):
+        if self._logs_all:
             failed = f", failed: {error}" if error else ""
             log.debug("%s: tool %s took %.0f ms%s", self, name, ms, failed)
             self.log_state(self.state)

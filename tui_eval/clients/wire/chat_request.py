@@ -11,7 +11,7 @@ from typing import Any
 
 from tui_eval.clients.sampling import CallOptions, split_sampling
 from tui_eval.clients.wire.replayed import ANYWHERE, ReasoningRoute, replayed
-from tui_eval.messages import MESSAGE_TYPES, CustomBaseModel, ToolCall, to_message
+from tui_eval.messages import MESSAGE_TYPES, CustomBaseModel, ToolCall, fields_of, to_message
 from tui_eval.types import Tool
 
 
@@ -86,7 +86,7 @@ def _to_chat_call(call: ToolCall) -> dict[str, Any]:
     function = {"name": call.name, "arguments": replayed(call.arguments)}
     wire = {"id": call.id, "type": "function", "function": function}
     # Google's models refuse a call that comes back without the signature which is in here.
-    extra = call.get("extra_content")
+    extra = fields_of(call).get("extra_content")
     return wire if extra is None else {**wire, "extra_content": extra}
 
 
