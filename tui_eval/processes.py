@@ -103,10 +103,7 @@ def free_memory() -> int | None:
 
 def cpu_seconds(pid: int) -> float:
     """CPU seconds of a process; 0 where there is no `/proc`, or no such process."""
-    stat = _text(Path(f"/proc/{pid}/stat"))
-    if not stat:
-        return 0.0
-    user, system = stat[stat.rindex(")") + 2 :].split()[11:13]
+    user, system = _state_and_more(pid)[11:13] or (0, 0)
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
@@ -135,12 +132,21 @@ def _clock_seconds(text: str) -> float:
         return 0.0
 
 
+def has_ended(pid: int) -> bool:
+    """Whether a process is over, if a thread of it hangs in the system; False without `/proc`."""
+    return _state_and_more(pid)[:1] in (["Z"], ["X"])
+
+
+def _state_and_more(pid: int) -> list[str]:
+    """What `/proc` says of a process after its name; nothing without that, or without it."""
+    stat = _text(Path(f"/proc/{pid}/stat"))
+    return stat[stat.rindex(")") + 2 :].split() if stat else []
+
+
 def _started(pid: int) -> str:
     """The start of a process; empty where that is not known, `ended` where nobody waited for it."""
-    stat = _text(Path(f"/proc/{pid}/stat"))
-    if stat:
-        state, *fields = stat[stat.rindex(")") + 2 :].split()
-        return _ENDED if state in "ZX" else fields[18]
+    if found := _state_and_more(pid):
+        return _ENDED if found[0] in "ZX" else found[19]
     state, _, began = _ps(pid, "stat=,lstart=").strip().partition(" ")
     return _ENDED if state.startswith("Z") else began.strip()
 

@@ -6,6 +6,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -278,3 +280,30 @@ def test_a_teardown_that_fails_is_reported(program: Program, fault_server: Fault
     assert done.code == 0, done
     assert "a teardown handler raised ValueError: the sandbox is still there" in done.err
     assert "in say_goodbye" in (program.only_run().path / "engine.log").read_text()
+
+
+HANGING_ENGINE = """
+import ctypes, subprocess, sys, threading, time
+wait = "import os; from tui_eval.worker.__main__ import _end_after; _end_after(os.getppid())"
+print(subprocess.Popen([sys.executable, "-c", wait]).pid, flush=True)
+threading.Thread(target=time.sleep, args=[600]).start()
+ctypes.CDLL(None).pthread_exit(None)
+"""
+"""Its main thread is gone and another one is not, as where a killed process waits for a disk."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="of /proc")
+def test_a_worker_ends_where_a_thread_of_its_killed_engine_hangs_in_the_system() -> None:
+    engine = subprocess.Popen(
+        [sys.executable, "-c", HANGING_ENGINE], stdout=subprocess.PIPE, text=True
+    )
+    assert engine.stdout is not None
+    with engine.stdout:
+        worker = int(engine.stdout.readline())
+    try:
+        stat = Path(f"/proc/{worker}/stat")  # it has ended; nobody waits for it
+        wait_until(lambda: ") Z " in stat.read_text(), "the end of the worker")
+        assert engine.poll() is None
+    finally:
+        engine.kill()
+        engine.wait()

@@ -18,6 +18,7 @@ import time
 from tui_eval.clients.proxies import spare_loopback
 from tui_eval.errors import ctrl_c_raises_nothing
 from tui_eval.open_files import raise_limit
+from tui_eval.processes import has_ended
 from tui_eval.worker.logging.inherited_context import inherit_context
 from tui_eval.worker.logging.run_log import end_output
 from tui_eval.worker.process import LEAVES_WITHIN_S, WorkerProcess
@@ -27,8 +28,11 @@ POLL_INTERVAL_S = 0.5
 
 
 def _end_after(parent: int) -> None:
-    """Ends this process once its engine is gone, also while people's code holds the loop."""
-    while os.getppid() == parent:
+    """Ends this process once its engine is gone, also while people's code holds the loop.
+
+    A killed engine stays where a thread of it hangs in a call of its disk: it is over all the same.
+    """
+    while os.getppid() == parent and not has_ended(parent):
         time.sleep(POLL_INTERVAL_S)
     time.sleep(LEAVES_WITHIN_S + POLL_INTERVAL_S)
     os._exit(1)
