@@ -119,19 +119,28 @@ class LiveFeed:
         if isinstance(event, (RunFinished, Refused)):
             self._ended = True
         self._events.append(event)
-        if isinstance(event, EvaluationMoved):
-            self._running.pop(event.index, None)
-            if event.status == "running":
-                self._running[event.index] = RunDir(Path(event.path))
-        elif isinstance(event, (RunStarted, RunMoved)):
-            self._run = RunDir(Path(event.path))
-            self._index = IndexReader(self._run.index)
-            if isinstance(event, RunStarted):
-                self._events.extend(self._index.read())
-        elif isinstance(event, RowsTakenBack) and self._run is not None:
-            self._index = IndexReader(self._run.index)  # it was replaced: all of it is read again
-            self._events.extend(self._index.read())
-        elif isinstance(event, ReadAgain) and self._index is not None:
+        match event:
+            case EvaluationMoved():
+                self._running.pop(event.index, None)
+                if event.status == "running":
+                    self._running[event.index] = RunDir(Path(event.path))
+            case RunMoved():
+                self._open(event.path)
+            case RunStarted():
+                self._open(event.path)
+                self._read_rows()
+            case RowsTakenBack() if self._run is not None:  # all of the index is written again
+                self._open(self._run.path)
+                self._read_rows()
+            case ReadAgain():
+                self._read_rows()
+
+    def _open(self, path: str | Path) -> None:
+        self._run = RunDir(Path(path))
+        self._index = IndexReader(self._run.index)
+
+    def _read_rows(self) -> None:
+        if self._index is not None:
             self._events.extend(self._index.read())
 
     def _unexpected_end(self) -> list[Event]:

@@ -59,26 +59,27 @@ class SuiteState(msgspec.Struct):
 
     def apply(self, event: Event) -> None:
         """Takes in one event of the root socket; of a run's own only the gate's change anything."""
-        if isinstance(event, SuiteStarted):
-            self.started = event
-            self.evaluations = [
-                EvaluationState(one, EvaluationMoved(0, event.at, place, "waiting"))
-                for place, one in enumerate(event.evaluations)
-            ]
-            self.several_models = len({one.model for one in event.evaluations}) > 1
-        elif isinstance(event, EvaluationMoved) and event.index < len(self.evaluations):
-            self.evaluations[event.index].last = event
-        elif isinstance(event, RunFinished):
-            self.end = event
-        elif isinstance(event, Noticed):
-            self.notices.append((event.level, event.text))
-        elif isinstance(event, LimitMoved) and self.started is not None:
-            self.limit_moved = event
-            self.started = replace(self.started, max_concurrent=event.max_concurrent)
-        elif isinstance(event, GateMoved):
-            self.gate_open = event.open
-        elif isinstance(event, Refused):
-            self.refused = event.faults
+        match event:
+            case SuiteStarted():
+                self.started = event
+                self.evaluations = [
+                    EvaluationState(one, EvaluationMoved(0, event.at, place, "waiting"))
+                    for place, one in enumerate(event.evaluations)
+                ]
+                self.several_models = len({one.model for one in event.evaluations}) > 1
+            case EvaluationMoved() if event.index < len(self.evaluations):
+                self.evaluations[event.index].last = event
+            case RunFinished():
+                self.end = event
+            case Noticed():
+                self.notices.append((event.level, event.text))
+            case LimitMoved() if self.started is not None:
+                self.limit_moved = event
+                self.started = replace(self.started, max_concurrent=event.max_concurrent)
+            case GateMoved():
+                self.gate_open = event.open
+            case Refused():
+                self.refused = event.faults
 
     @property
     def events(self) -> list[Event]:
