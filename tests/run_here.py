@@ -110,7 +110,7 @@ def _request(args: tuple[str, ...]) -> Request:
     given = command.make_context("run", words).params
     environment = given.pop("environment")
     request, _ = parse_request({"env_id": environment, "raw": typed_of(given)})
-    return Request.of_json(json.dumps(request))
+    return Request(**json.loads(json.dumps(request)))
 
 
 async def _run(request: Request) -> tuple[RunState, RunDir]:

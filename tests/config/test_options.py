@@ -10,6 +10,7 @@ import pytest
 from tui_eval.cli.run import parse_request
 from tui_eval.config.options import BY_NAME, OPTIONS, Option
 from tui_eval.config.plan import Request
+from tui_eval.config.request_reading import parse_typed
 from tui_eval.config.values import list_text, parse_text, parse_values
 
 
@@ -54,10 +55,12 @@ def test_a_value_that_the_command_line_parsed_is_the_engines(option: Option) -> 
     text = NO_PLAIN_TEXT.get(option.name, TYPED[option.kind])
     if option.choices:
         text = option.choices[0]
-    values, faults = parse_values({option.name: text})
-    assert values
-    assert not faults
-    assert parse_values(json.loads(json.dumps(values))) == (values, [])
+    request, is_right = parse_request({"env_id": "e", "raw": {option.name: text}})
+    assert is_right
+    found = parse_typed(sent(request))
+    of_text = parse_typed(Request(env_id="e", raw={option.name: text}))
+    assert found.values or found.sets
+    assert json.dumps(found) == json.dumps(of_text)
 
 
 @pytest.mark.parametrize(
@@ -110,15 +113,41 @@ def test_what_is_wrong_is_reported_with_its_flag(
     assert words in fault.what
 
 
-def test_a_command_line_sends_values_and_one_that_is_wrong_its_text() -> None:
+def test_a_command_line_sends_values_and_what_is_wrong_with_the_others() -> None:
     typed = {"model": "m", "max_concurrent": "64", "max_cost": "none", "verbose": True}
     request, is_right = parse_request({"env_id": "e", "raw": typed})
     assert is_right
-    assert request["raw"] == {**typed, "max_concurrent": 64}
-    pasted, _ = parse_request({"env_id": "e", "raw": {"api_base_url": " http://h/v1\n"}})
-    assert pasted["raw"] == {"api_base_url": " http://h/v1\n"}
-    wrong = {"env_id": "e", "raw": {**typed, "temperature": "hot"}}
-    assert parse_request(wrong) == (wrong, False)
+    assert request["raw"] == {**typed, "max_concurrent": 64, "max_cost": None}
+    wrong = {**typed, "temperature": "hot", "api_base_url": " http://h/v1\n"}
+    request, is_right = parse_request({"env_id": "e", "raw": wrong})
+    assert not is_right
+    assert request["raw"]["api_base_url"] == "http://h/v1"
+    ((fault,), pasted) = request["parsed"]
+    assert fault.where == "-T/--temperature"
+    assert "the URL" in pasted[0]
+
+
+def sent(request: dict[str, Any]) -> Request:
+    """A request as an engine gets it."""
+    return Request(**json.loads(json.dumps(request)))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"max_concurrent": "64", "max_cost": "none", "sets": ["env_args.a=1", "model=x"]},
+        {"max_concurrent": "many", "until": "width(reward) < 0.1", "headers": ["X-A: b"]},
+        {"api_base_url": " http://h/v1\n", "temperature": "hot", "verbose": True},
+        {"sets": ["model=x", "wrong"], "examples": "a, b", "worker_memory": "2GB"},
+        {"resume": "", "num_workers": "auto", "output_dir": "x" * 300},
+    ],
+)
+@pytest.mark.parametrize("env_id", ["e", "some.toml"])
+def test_an_engine_has_the_same_of_a_command_line_as_of_text(env_id: str, raw: Any) -> None:
+    request, _ = parse_request({"env_id": env_id, "raw": raw})
+    found, of_text = parse_typed(sent(request)), parse_typed(Request(env_id=env_id, raw=raw))
+    assert json.dumps(found[:4]) == json.dumps(of_text[:4])
+    assert found.pasted == of_text.pasted or "are ignored" in str(found.notices)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +157,7 @@ def test_a_command_line_sends_values_and_one_that_is_wrong_its_text() -> None:
 def test_the_engine_reads_values_that_pydantic_refuses_in_json(name: str, text: str) -> None:
     request, is_right = parse_request({"env_id": "e", "raw": {name: text}})
     assert is_right
-    assert Request.of_json(json.dumps(request)).raw == request["raw"]
+    assert sent(request).raw == request["raw"]
 
 
 @pytest.mark.parametrize("names", [["7", "x"], ["a,b"], ["[1"], ["[true]"], ["[1,2]"], [" x "]])

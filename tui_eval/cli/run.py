@@ -133,16 +133,13 @@ def run(environment: str | None, raw: dict[str, Any]) -> int:
 def parse_request(request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     """A request with the values of its options, and whether all of them are right.
 
-    Where one is wrong no screen is opened, and the request keeps its text: the engine says what is
-    wrong with all of it at once, also in its file. It keeps it, too, where something pasted had to
-    be cleaned: the engine says so with the plan.
+    What is wrong with one, and that something pasted was cleaned, is sent with it: the engine
+    reports it together with what is wrong with the rest, also in its file.
     """
     with collected() as pasted:
         values, faults = parse_values(request["raw"])
-    if faults or pasted:
-        return dict(request), not faults
-    values = {name: value for name, value in values.items() if value is not None}
-    return {**request, "raw": {**request["raw"], **values}}, True
+    raw = {**request["raw"], **values}
+    return {**request, "raw": raw, "parsed": (faults, pasted)}, not faults
 
 
 def _name_newest(raw: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:

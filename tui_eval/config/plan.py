@@ -204,7 +204,9 @@ class Request(BaseModel):
     of what a command has found already, reported with all others; `litellm_names` lets the model be
     named as LiteLLM does; `scores_path` is where scores of an agent's run are to go; `flags` are
     what the command calls options that `tui-eval run` has under other names; `text` is in place
-    of what the TOML file holds, where it was changed and is not saved.
+    of what the TOML file holds, where it was changed and is not saved; `parsed` are the faults and
+    what was pasted where a command has parsed `raw`, None where the engine does. In `raw` a value
+    with a fault is still text.
     """
 
     env_id: str | None = None
@@ -217,11 +219,7 @@ class Request(BaseModel):
     scores_path: str = ""
     flags: dict[str, str] = Field(default_factory=dict)
     text: str | None = None
-
-    @classmethod
-    def of_json(cls, text: bytes | str) -> Request:
-        """A request as it was sent; pydantic's own reader refuses deep JSON and half characters."""
-        return cls(**json.loads(text))
+    parsed: tuple[list[tuple[str, str, str]], list[str]] | None = None
 
     @property
     def of_file(self) -> bool:

@@ -71,11 +71,18 @@ class ReadRequest(msgspec.Struct):
 def parse_typed(request: Request) -> TypedValues:
     """Values of the options that were typed, as far as they act beside the file.
 
-    The command line has parsed them, which are only checked then; a form or a program sends text.
+    The command line has parsed them; a form or a program sends text.
     """
-    with collected() as pasted:
-        raw, notices = _acting(request)
-        values, faults = parse_values(raw)
+    raw, notices = _acting(request)
+    if request.parsed is None:
+        with collected() as pasted:
+            values, faults = parse_values(raw)
+    else:
+        given, pasted = request.parsed
+        acting = {BY_NAME[name].shown: name for name in raw if name in BY_NAME}
+        faults = [Fault(*one) for one in given if one[0] in acting]
+        wrong = {acting[one.where] for one in faults} - {"sets"}  # those that are right are there
+        values = {name: raw[name] for name in acting.values() if name not in wrong}
     sets = values.pop("sets", [])
     return TypedValues(values, sets, faults, notices, pasted)
 
@@ -100,15 +107,13 @@ def read_request(request: Request, typed: TypedValues) -> ReadRequest:
 
 def _acting(request: Request) -> tuple[dict[str, Any], list[Notice]]:
     """Typed options that act: beside a file not those that describe an evaluation."""
-    typed = {name: text for name, text in request.raw.items() if text is not None}
-    if not request.of_file:
-        return typed, []
+    typed = request.raw
     ignored = {
         name: BY_NAME[name]
-        for name in typed
-        if name in BY_NAME and BY_NAME[name].describes == "evaluation"
+        for name, value in typed.items()
+        if name in BY_NAME and BY_NAME[name].describes == "evaluation" and value is not None
     }
-    if not ignored:
+    if not (request.of_file and ignored):
         return typed, []
     flags = ", ".join(option.shown for option in ignored.values())
     first = next(iter(ignored))

@@ -38,8 +38,6 @@ _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 def parse_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
     """Typed values of what was typed as text, and everything that is wrong with it.
 
-    A value that was parsed already is checked, and is the same.
-
     Args:
         raw: Option names to text (True for flags, lists of text for what may be repeated), or to
             values; what was not typed is absent or None.
@@ -154,11 +152,8 @@ def parse_set(option: Option, path: Sequence[str], text: str) -> Any:
     return _json_or_text(text)
 
 
-def _assignment(text: Any) -> tuple[list[str], str]:
-    """(dotted key in parts, text) of `a.b=text`; or of the same two, parsed already."""
-    if not isinstance(text, str):
-        parts, value = text
-        return list(parts), value
+def _assignment(text: str) -> tuple[list[str], str]:
+    """(dotted key in parts, text) of `a.b=text`."""
     key, equals, value = text.partition("=")
     parts = [part.strip() for part in key.split(".")]
     if not equals or not all(parts):

@@ -12,7 +12,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,15 +60,14 @@ def _print_environments(folder: Path) -> int:
     )
 
 
-def _first_worker(requested: bytes) -> StartedWorker | None:
+def _first_worker(request: Mapping[str, Any]) -> StartedWorker | None:
     """The process of a worker, which loads what it needs while this one does.
 
     None where the request names another interpreter, or it cannot be started: that is reported
     once a worker is needed.
     """
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        raw = json.loads(requested or b"{}").get("raw") or {}
-        if not raw.get("python"):
+    with contextlib.suppress(OSError):
+        if not (request.get("raw") or {}).get("python"):
             return start_worker()
     return None
 
@@ -106,9 +105,11 @@ def main() -> None:
     describes = args.describe is not None or args.list
     if args.run is None and not describes:
         parser.error("name a run directory, or - for a request on stdin")
-    requested = sys.stdin.buffer.read() if args.run == "-" and not describes else b""
+    is_sent = args.run == "-" and not describes
+    # pydantic's own reader refuses deep JSON and half characters
+    given = json.loads(sys.stdin.buffer.read()) if is_sent else {"resume_path": args.run}
     works = not describes and not args.dry_run
-    first = _first_worker(requested) if works else None
+    first = _first_worker(given) if works else None
 
     from tui_eval.clients.proxies import spare_loopback
     from tui_eval.config.plan import Request
@@ -120,8 +121,7 @@ def main() -> None:
         sys.exit(_print_environment(args.describe, args.env_dir_path, no_alias=args.no_alias))
     if args.list:
         sys.exit(_print_environments(args.env_dir_path))
-    is_sent = args.run == "-"
-    request = Request.of_json(requested) if is_sent else Request(resume_path=args.run)
+    request = Request(**given)
     sys.exit(_work(request, args, first) if works else _print_plan(request))
 
 

@@ -358,5 +358,5 @@ def _suite_started(
 ) -> SuiteStarted:
     """The suite's first event."""
     words, is_edited = resume_words(request.raw), request.text is not None
-    budgets = [BY_NAME[name].flags[0] for name in BUDGETS if request.raw.get(name)]
+    budgets = [BY_NAME[name].flags[0] for name in BUDGETS if name in request.raw]
     return SuiteStarted(0, clock.now(), path, listed, max_concurrent, words, budgets, is_edited)
