@@ -178,14 +178,11 @@ def _wants_lines(environment: str | None) -> bool:
     """Whether a TOML file of evaluations says `debug`; the engine says what is wrong with it."""
     if environment is None or not environment.endswith(".toml"):
         return False
-    import tomllib
+    from tui_eval.config.toml_files import read_toml
 
-    try:
-        top = tomllib.loads(Path(environment).read_text("utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    own = top.get("eval")
-    tables = [top, *(own if isinstance(own, list) else [])]
+    file, _ = read_toml(Path(environment), "the file of evaluations")
+    own = file.tables.get("eval") if file else None
+    tables = [file.tables if file else {}, *(own if isinstance(own, list) else [])]
     return any(isinstance(table, dict) and table.get("debug") is True for table in tables)
 
 
