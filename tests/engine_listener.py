@@ -9,7 +9,6 @@ from typing import Any
 
 from tui_eval.events import Event
 from tui_eval.feeds.joined_feed import JoinedFeed
-from tui_eval.feeds.lazy_feed import LazyFeed
 from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.suite_state import SuiteState
@@ -20,7 +19,7 @@ PATIENCE_S = 30.0
 class EngineListener:
     """A listener with all events that it received, folded as one run and as several."""
 
-    def __init__(self, feed: LiveFeed | LazyFeed | JoinedFeed) -> None:
+    def __init__(self, feed: LiveFeed | JoinedFeed) -> None:
         self.feed = feed
         self.state = RunState()
         self.suite = SuiteState()
@@ -46,14 +45,13 @@ class EngineListener:
 
 
 @asynccontextmanager
-async def listening(feed: LiveFeed | LazyFeed) -> AsyncIterator[EngineListener]:
+async def listening(feed: LiveFeed) -> AsyncIterator[EngineListener]:
     await feed.start()
     try:
         yield EngineListener(feed)
     finally:
         await feed.close()
-        live = feed.inner if isinstance(feed, LazyFeed) else feed
-        if live is not None and live.engine is not None:
-            live.engine.stop()
-            await asyncio.to_thread(live.engine.wait)
-            live.engine.clean_up()
+        if feed.engine is not None:
+            feed.engine.stop()
+            await asyncio.to_thread(feed.engine.wait)
+            feed.engine.clean_up()

@@ -16,6 +16,7 @@ from steered_runs import CHAT, GOOD, HANG, answered, answers, as_on_disk, errors
 from tiers import first_always
 
 from tui_eval.commands import Cancel, Rerun
+from tui_eval.engine.transport.launcher import Launch
 from tui_eval.events import Stage
 from tui_eval.feeds.live_feed import LiveFeed
 
@@ -30,7 +31,7 @@ async def test_a_cancelled_rollout_is_cleaned_up_and_written_and_its_slot_is_fre
 ) -> None:
     fault_server.script(CHAT, [HANG, GOOD])
     async with listening(
-        LiveFeed(request_of(num_examples="4", max_concurrent="1", num_workers=num_workers))
+        LiveFeed(Launch(request_of(num_examples="4", max_concurrent="1", num_workers=num_workers)))
     ) as one:
         await one.until(lambda: one.state.by_stage[Stage.MODEL] == 1, "a call that hangs")
         one.feed.send(Cancel(3))
@@ -58,7 +59,7 @@ async def test_what_has_finished_cannot_be_cancelled(
     fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
     fault_server.script(CHAT, [GOOD, HANG])
-    async with listening(LiveFeed(request_of(num_examples="2", max_concurrent="1"))) as one:
+    async with listening(LiveFeed(Launch(request_of(num_examples="2", max_concurrent="1")))) as one:
         await one.until(lambda: one.state.by_stage[Stage.MODEL] == 1, "the second one is at it")
         await one.until(lambda: one.state.finished, "the first one is done")
         one.feed.send(Cancel(0))
@@ -86,7 +87,7 @@ async def test_the_others_of_its_group_continue_without_a_cancelled_one(
         max_concurrent="1",
         num_workers=num_workers,
     )
-    async with listening(LiveFeed(request)) as one:
+    async with listening(LiveFeed(Launch(request))) as one:
         if waits:  # one waits for its group, one is at the model, one has not begun
             await one.until(
                 lambda: one.state.by_stage[Stage.GENERATED] == one.state.by_stage[Stage.MODEL] == 1,
@@ -117,7 +118,7 @@ async def test_a_rollout_that_waits_for_its_scores_can_be_cancelled(
     request = request_of(
         num_examples="4", max_concurrent="1", no_interleave_scoring=True, num_workers=num_workers
     )
-    async with listening(LiveFeed(request)) as one:
+    async with listening(LiveFeed(Launch(request))) as one:
         await one.until(
             lambda: one.state.by_stage[Stage.GENERATED] == 2 and one.state.by_stage[Stage.MODEL],
             "two wait until all are generated",
@@ -137,7 +138,7 @@ async def test_a_rollout_that_is_being_scored_can_be_cancelled(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
     fault_server.script(CHAT, answers("slow", "a"))
-    async with listening(LiveFeed(request_of(num_examples="2", max_concurrent="1"))) as one:
+    async with listening(LiveFeed(Launch(request_of(num_examples="2", max_concurrent="1")))) as one:
         await one.until(lambda: one.state.by_stage[Stage.SCORING] == 1, "the first one is scored")
         one.feed.send(Cancel(0))
         await one.until(lambda: one.state.end, "the run ends")
@@ -164,7 +165,7 @@ async def test_a_rollout_that_sleeps_between_two_tries_can_be_cancelled(
         no_preflight=True,
         num_workers=num_workers,
     )
-    async with listening(LiveFeed(request)) as one:
+    async with listening(LiveFeed(Launch(request))) as one:
         await one.until(
             lambda: one.state.sleeping and one.state.again_at[0] - time.time() > 1.5,
             "it sleeps for long",
@@ -184,7 +185,7 @@ async def test_a_rollout_that_has_slept_and_has_no_slot_says_what_it_waits_for(
     busy = Reply(429, {"error": {"message": "later"}}, {"retry-after-ms": "20"})
     fault_server.script(CHAT, [busy, HANG])
     request = request_of(num_examples="2", max_concurrent="1", no_preflight=True)
-    async with listening(LiveFeed(request)) as one:
+    async with listening(LiveFeed(Launch(request))) as one:
         await one.until(
             lambda: one.state.notes == {0: "status 429: later, waits for a slot"},
             "the other one has it",

@@ -13,6 +13,7 @@ from servers import FaultServer, Reply
 from steered_runs import BAD, CHAT, GOOD, WAITS, answered, errors_of
 
 from tui_eval.commands import Cancel, Rerun
+from tui_eval.engine.transport.launcher import Launch
 from tui_eval.events import Stage
 from tui_eval.feeds.live_feed import LiveFeed
 
@@ -74,7 +75,7 @@ async def test_the_slot_of_a_group_whose_last_one_never_began_is_free_again(
     (fifth, continues), (again, is_answered) = held(), held()
     fault_server.script(CHAT, [BAD, GOOD, GOOD, GOOD, fifth, again, GOOD])
     three = {"num_examples": "3", "rollouts_per_example": "3", "max_concurrent": "1"}
-    async with listening(LiveFeed(request_of("waits", **three))) as one:
+    async with listening(LiveFeed(Launch(request_of("waits", **three)))) as one:
         await one.until(lambda: one.state.stage and one.state.stage[4] == Stage.MODEL, "the fifth")
         one.feed.send(Rerun())
         await answered(one)
@@ -98,7 +99,7 @@ async def test_one_that_is_to_be_scored_just_then_has_its_row(
         "waits", num_examples="2", max_concurrent="1", no_interleave_scoring=True,
         num_workers="2", env_args='{"what": "alone"}',
     )  # fmt: skip
-    async with listening(LiveFeed(request)) as one:
+    async with listening(LiveFeed(Launch(request))) as one:
         await one.until(lambda: one.state.by_stage[Stage.SCORING], "the first one is scored")
         (program.folder / "holds").touch()
         await one.until((program.folder / "held").exists, "the worker of the second one is held")
@@ -122,13 +123,13 @@ async def test_a_restored_one_leaves_the_others_of_its_group_to_be_scored(
         "waits", num_examples="2", rollouts_per_example="2", max_concurrent="4",
         no_interleave_scoring=True, env_args='{"what": "pairs"}',
     )  # fmt: skip
-    async with listening(LiveFeed(request)) as one:
+    async with listening(LiveFeed(Launch(request))) as one:
         await one.until(lambda: one.state.by_stage[Stage.GENERATED] == 3, "one waits")
         (program.folder / "goes_on").touch()
         await one.until(lambda: one.state.by_stage[Stage.SCORING] == 4, "all are scored")
     run = program.only_run()
     again = {"env_id": None, "raw": {"resume": str(run.path), "max_concurrent": "1"}}
-    async with listening(LiveFeed(again)) as one:
+    async with listening(LiveFeed(Launch(again))) as one:
         await one.until(lambda: one.state.by_stage[Stage.SCORING] == 2, "one group is scored")
         one.feed.send(Cancel(0))
         await one.until(lambda: one.state.errored == 1, "it has its row")

@@ -14,6 +14,7 @@ from steered_runs import CHAT, GOOD, answered, as_on_disk, errors_of, figures
 from tiers import first_always
 
 from tui_eval.commands import Cancel, MoveLimit
+from tui_eval.engine.transport.launcher import Launch
 from tui_eval.events import Stage
 from tui_eval.feeds.live_feed import LiveFeed
 
@@ -51,7 +52,7 @@ async def test_a_rollout_that_has_just_begun_is_cancelled(
     settings = {"env_args": '{"grouped": true}', "rollouts_per_example": "2"} if grouped else {}
     request = request_of("holds", num_examples="2", max_concurrent="1", num_workers="1", **settings)
     row = 1 + grouped
-    async with listening(LiveFeed(request)) as one:
+    async with listening(LiveFeed(Launch(request))) as one:
         held = program.folder / "holds"
         await asyncio.to_thread(wait_until, held.exists, "the worker is held")
         one.feed.send(MoveLimit(4))

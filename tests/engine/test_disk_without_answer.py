@@ -21,6 +21,7 @@ from steered_runs import CHAT, as_on_disk, figures
 from stuck_process import stuck_process
 from terminal import Terminal
 
+from tui_eval.engine.transport.launcher import Launch
 from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.runs.journal_records import read_journal
 from tui_eval.runs.layout import RunDir
@@ -75,7 +76,7 @@ async def test_the_run_pauses_with_the_reason_and_resumes_once_the_disk_answers(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.3)])
-    async with listening(LiveFeed(request_of(num_examples="8", max_concurrent="2"))) as one:
+    async with listening(LiveFeed(Launch(request_of(num_examples="8", max_concurrent="2")))) as one:
         await one.until(lambda: one.state.finished >= 1, "a row is written")
         run = program.only_run()
         with without_answer(one.feed.engine.pid, run.path):
@@ -120,7 +121,7 @@ async def test_a_disk_that_does_not_answer_as_the_run_begins_is_reported(
     program.environment("loads_once", LOADS_ONCE)
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
     request = request_of(env_id="loads_once", num_examples="2")
-    async with listening(LiveFeed(request)) as one:
+    async with listening(LiveFeed(Launch(request))) as one:
         await one.until((program.folder / "is_loading").exists, "the environment loads")
         with without_answer(one.feed.engine.pid, program.folder, call="fsync,fdatasync,rename"):
             (program.folder / "may_load").touch()
@@ -139,7 +140,7 @@ async def test_a_run_that_is_stopped_while_its_files_are_made_is_removed(
     program: Program, request_of: Callable[..., dict[str, Any]]
 ) -> None:
     program.environment("loads_once", LOADS_ONCE)
-    async with listening(LiveFeed(request_of(env_id="loads_once"))) as one:
+    async with listening(LiveFeed(Launch(request_of(env_id="loads_once")))) as one:
         await one.until((program.folder / "is_loading").exists, "the environment loads")
         with without_answer(one.feed.engine.pid, program.folder, call="fsync,fdatasync,rename"):
             (program.folder / "may_load").touch()

@@ -21,6 +21,7 @@ from steered_runs import BAD, CHAT, GOOD, HANG, as_on_disk, figures
 from tiers import first_always
 
 from tui_eval.commands import Cancel, Rerun, SaveAs, Unpause
+from tui_eval.engine.transport.launcher import Launch
 from tui_eval.events import CommandAnswered, GateMoved, RunMoved, Stage
 from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.runs.journal_records import read_journal
@@ -67,7 +68,7 @@ async def test_a_full_disk_pauses_the_run_and_it_resumes_once_there_is_room(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
     fault_server.script(CHAT, [GOOD, SOON])
-    async with listening(LiveFeed(request_of(num_examples="8", max_concurrent="2"))) as one:
+    async with listening(LiveFeed(Launch(request_of(num_examples="8", max_concurrent="2")))) as one:
         await one.until(lambda: one.state.finished >= 1, "a row is written")
         limit_files(one, 100)
         await one.until(lambda: one.state.refusal, "the disk refuses")
@@ -102,7 +103,7 @@ async def test_rollouts_whose_rows_wait_for_the_disk_are_held(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
     fault_server.script(CHAT, [GOOD, SOON])
-    async with listening(LiveFeed(request_of(num_examples="8", max_concurrent="2"))) as one:
+    async with listening(LiveFeed(Launch(request_of(num_examples="8", max_concurrent="2")))) as one:
         await one.until(lambda: one.state.finished >= 4, "rows are written")
         results = program.only_run().path / "results.jsonl"
         limit_files(one, results.stat().st_size + 50)  # which the journal does not reach
@@ -130,7 +131,7 @@ async def test_errored_rows_run_again_once_there_is_room_to_move_them(
     has_room_aside: bool,
 ) -> None:
     fault_server.script(CHAT, [BAD, *[GOOD] * 6, HANG])
-    async with listening(LiveFeed(request_of(num_examples="8", max_concurrent="1"))) as one:
+    async with listening(LiveFeed(Launch(request_of(num_examples="8", max_concurrent="1")))) as one:
         await one.until(lambda: one.state.finished == 7, "seven have rows")
         await one.until(lambda: one.state.by_stage[Stage.MODEL] == 1, "the last one hangs")
         run = program.only_run()
@@ -165,7 +166,7 @@ async def test_a_resume_without_room_for_its_journal_waits_and_keeps_the_answers
     program.environment("limited", environment.replace('"?"}]', '"?"}] * 8'))
     long = Reply(body=chat_answer("x" * 3000))
     fault_server.script(CHAT, [*[long] * 8, HANG])
-    async with listening(LiveFeed(request_of("limited", num_examples="8"))) as one:
+    async with listening(LiveFeed(Launch(request_of("limited", num_examples="8")))) as one:
         await one.until(lambda: len(fault_server.requests) == 16, "each has had one answer")
         os.kill(one.feed.engine.pid, signal.SIGKILL)
     run = program.only_run()
@@ -173,7 +174,9 @@ async def test_a_resume_without_room_for_its_journal_waits_and_keeps_the_answers
     assert len(answers) == 8
     (program.folder / "limit").touch()
     fault_server.script(CHAT, [GOOD])
-    async with listening(LiveFeed({"env_id": None, "raw": {"resume": str(run.path)}})) as one:
+    async with listening(
+        LiveFeed(Launch({"env_id": None, "raw": {"resume": str(run.path)}}))
+    ) as one:
         await one.until(lambda: one.state.refusal or one.state.end, "the disk refuses")
         assert one.state.refusal, one.state.end
         assert one.state.refusal.why == "file too large"
@@ -190,7 +193,7 @@ async def test_a_run_whose_directory_is_moved_away_waits_until_it_is_back(
     request_of: Callable[..., dict[str, Any]], program: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [GOOD, SOON])
-    async with listening(LiveFeed(request_of(num_examples="4", max_concurrent="1"))) as one:
+    async with listening(LiveFeed(Launch(request_of(num_examples="4", max_concurrent="1")))) as one:
         await one.until(lambda: one.state.finished >= 1, "a row is written")
         run = program.only_run()
         away = run.path.rename(run.path.with_name("away"))
@@ -221,7 +224,7 @@ async def test_a_run_whose_disk_refuses_continues_elsewhere(
 ) -> None:
     fault_server.script(CHAT, [GOOD, SOON])
     program.environment("plain", PRINTING)
-    async with listening(LiveFeed(request_of(num_examples="8", max_concurrent="2"))) as one:
+    async with listening(LiveFeed(Launch(request_of(num_examples="8", max_concurrent="2")))) as one:
         await one.until(lambda: one.state.finished >= 1, "a row is written")
         old, new = program.only_run(), program.folder / "elsewhere" / "saved"
         one.feed.send(SaveAs(str(new)))
@@ -274,7 +277,7 @@ async def test_a_run_whose_files_are_removed_is_kept_whole_elsewhere(
     request_of: Callable[..., dict[str, Any]], program: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [GOOD, SOON])
-    async with listening(LiveFeed(request_of(num_examples="8", max_concurrent="2"))) as one:
+    async with listening(LiveFeed(Launch(request_of(num_examples="8", max_concurrent="2")))) as one:
         await one.until(lambda: one.state.finished >= 1, "a row is written")
         shutil.rmtree(program.only_run().path)
         await one.until(lambda: one.state.end, "the run ends")

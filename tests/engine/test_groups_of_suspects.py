@@ -14,6 +14,7 @@ from steered_runs import CHAT, GOOD, HANG, WAITS, answered, errors_of
 from tiers import first_always
 
 from tui_eval.commands import Cancel, Rerun
+from tui_eval.engine.transport.launcher import Launch
 from tui_eval.feeds.live_feed import LiveFeed
 
 CODE = (
@@ -87,7 +88,7 @@ async def test_where_all_have_errored_one_that_is_run_again_is_compared_with_the
         "ends", num_examples="2", rollouts_per_example="2", max_concurrent="4",
         env_args='{"all": true}',
     )  # fmt: skip
-    async with listening(LiveFeed(request)) as one:
+    async with listening(LiveFeed(Launch(request))) as one:
         await one.until(lambda: one.state.errored == 2, "a group has errored")
         await one.until(lambda: len(fault_server.requests) >= 2, "the others are at the model")
         fault_server.script(CHAT, [GOOD])

@@ -12,6 +12,7 @@ from servers import FaultServer
 from steered_runs import CHAT, GOOD, WAITS, errors_of
 
 from tui_eval.commands import Cancel
+from tui_eval.engine.transport.launcher import Launch
 from tui_eval.events import Stage
 from tui_eval.feeds.live_feed import LiveFeed
 
@@ -54,7 +55,7 @@ async def test_one_that_is_cancelled_while_they_wait_for_a_slot_leaves_it_to_the
         "last", num_examples="2", rollouts_per_example="3", max_concurrent="6",
         max_concurrent_scoring="1",
     )  # fmt: skip
-    async with listening(LiveFeed(request)) as one:
+    async with listening(LiveFeed(Launch(request))) as one:
         await one.until((program.folder / "holds").exists, "another group has the slots")
         (program.folder / "errs").touch()
         await one.until(lambda: one.state.errored == 1, "the last one has errored")
@@ -78,7 +79,7 @@ async def test_what_fails_as_it_is_scored_is_tried_again_where_the_last_one_was_
         "last", num_examples="1", rollouts_per_example="3", max_concurrent="3", max_retries="3",
         env_args='{"fails": true}',
     )  # fmt: skip
-    async with listening(LiveFeed(request)) as one:
+    async with listening(LiveFeed(Launch(request))) as one:
         await one.until(lambda: one.state.by_stage[Stage.GENERATED] == 2, "two wait")
         one.feed.send(Cancel(2))
         await one.until(lambda: one.state.end, "the run ends")

@@ -18,8 +18,8 @@ from streamed_answers import SSE, events_of, sent
 from tiers import first_always
 
 from tui_eval.commands import Detach, Pause, Stop, Subscribe, Unpause
+from tui_eval.engine.transport.launcher import Launch
 from tui_eval.events import MessagesAdded, RolloutFinished, Stage, TextAdded, ToolFinished
-from tui_eval.feeds.lazy_feed import LazyFeed
 from tui_eval.feeds.live_feed import LiveFeed, look_at_engine
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.trajectory import Rollout
@@ -77,7 +77,7 @@ async def test_pausing_holds_rollouts_before_their_next_call_and_resuming_lets_t
 ) -> None:
     fault_server.script(CHAT, [answer("", 0.2, **CALLS)] * 4 + [answer("done")])
     async with listening(
-        LiveFeed(request_of(num_examples="12", max_concurrent="4", num_workers=num_workers))
+        LiveFeed(Launch(request_of(num_examples="12", max_concurrent="4", num_workers=num_workers)))
     ) as one:
         await one.until(lambda: one.state.by_stage[Stage.MODEL] == 4, "four calls in flight")
         one.feed.send(Pause())
@@ -105,8 +105,8 @@ async def test_pausing_holds_rollouts_before_their_next_call_and_resuming_lets_t
 async def test_a_pause_requested_before_the_run_begins_holds(
     request_of: Callable[..., dict[str, Any]], fault_server: FaultServer
 ) -> None:
-    feed = LazyFeed(request_of(num_examples="3"))
-    assert feed.live and not LazyFeed().live, "it takes commands once it has a request"
+    feed = LiveFeed(Launch(request_of(num_examples="3")))
+    assert feed.live and not LiveFeed().live, "it takes commands once it has a request"
     feed.send(Pause())
     async with listening(feed) as one:
         await one.until(lambda: one.state.run is not None, "the run begins")
@@ -127,7 +127,7 @@ async def test_messages_come_only_for_subscribed_rollouts_and_match_the_trajecto
     script = [answer("", 0.1, **CALLS)] * 2 + [answer("the end", 0.3)]
     fault_server.script(CHAT, script)
     async with listening(
-        LiveFeed(request_of(num_examples="2", max_concurrent="2", num_workers=num_workers))
+        LiveFeed(Launch(request_of(num_examples="2", max_concurrent="2", num_workers=num_workers)))
     ) as one:
         await one.until(lambda: one.state.by_stage[Stage.MODEL] == 2, "both are requested")
         assert not one.of(MessagesAdded)
@@ -162,7 +162,7 @@ async def test_the_text_of_a_running_turn_comes_only_for_a_subscribed_rollout(
         num_examples="2", max_concurrent="2", stream=True, no_preflight=True,
         api_client_type=client_type,
     )  # fmt: skip
-    async with listening(LiveFeed(request)) as one:
+    async with listening(LiveFeed(Launch(request))) as one:
         await one.until(lambda: one.state.by_stage[Stage.MODEL] == 2, "both are requested")
         one.feed.send(Subscribe([1]))
         await one.until(lambda: one.of(TextAdded), "text comes before the answer is whole")
@@ -191,7 +191,9 @@ async def test_who_joins_late_sees_what_the_first_listener_sees(
     request_of: Callable[..., dict[str, Any]], fault_server: FaultServer, program: Program
 ) -> None:
     fault_server.script(CHAT, [answer("yes")] * 5 + [answer("yes", 0.4)])
-    async with listening(LiveFeed(request_of(num_examples="10", max_concurrent="5"))) as one:
+    async with listening(
+        LiveFeed(Launch(request_of(num_examples="10", max_concurrent="5")))
+    ) as one:
         await one.until(lambda: one.state.finished >= 5, "five are done")
         held = holder(Path(one.state.run.path) / "lock")
         assert held is not None
@@ -207,7 +209,7 @@ async def test_a_listener_that_detaches_lets_the_run_continue(
     request_of: Callable[..., dict[str, Any]], fault_server: FaultServer, program: Program
 ) -> None:
     fault_server.script(CHAT, [answer("yes", 0.05)])
-    feed = LiveFeed(request_of(num_examples="20", max_concurrent="2"))
+    feed = LiveFeed(Launch(request_of(num_examples="20", max_concurrent="2")))
     await feed.start()
     one = EngineListener(feed)
     await one.until(lambda: one.state.finished >= 2, "it runs")
@@ -223,7 +225,7 @@ async def test_stop_ends_the_run_resumably(
     request_of: Callable[..., dict[str, Any]], fault_server: FaultServer, program: Program
 ) -> None:
     fault_server.script(CHAT, [answer("yes"), Reply(hang=True)])
-    async with listening(LiveFeed(request_of(num_examples="5", max_concurrent="2"))) as one:
+    async with listening(LiveFeed(Launch(request_of(num_examples="5", max_concurrent="2")))) as one:
         await one.until(lambda: one.state.finished >= 1, "one is done")
         one.feed.send(Stop())
         end = await one.until(lambda: one.state.end, "the run ends")
@@ -237,7 +239,9 @@ async def test_looks_at_a_run_that_nobody_else_watches_do_not_end_it(
 ) -> None:
     """The engine writes all the time: a listener that just hung up would not be noticed."""
     fault_server.script(CHAT, [answer("", 0.01, **CALLS)] * 40 + [answer("done", 0.01)])
-    feed = LiveFeed(request_of(num_examples="40", rollouts_per_example="40", max_concurrent="4"))
+    feed = LiveFeed(
+        Launch(request_of(num_examples="40", rollouts_per_example="40", max_concurrent="4"))
+    )
     async with listening(feed) as one:
         await one.until(lambda: one.state.finished, "it has rows")
         feed.send(Detach())

@@ -17,6 +17,7 @@ from steered_runs import CHAT, GOOD
 from tiers import first_always
 
 from tui_eval.commands import SaveAs
+from tui_eval.engine.transport.launcher import Launch
 from tui_eval.events import RunMoved
 from tui_eval.feeds.live_feed import LiveFeed
 
@@ -65,7 +66,7 @@ async def test_a_worker_that_comes_later_writes_to_the_log_where_it_is_now(
     fault_server.script(CHAT, [GOOD, SOON])
     program.environment("plain", PRINTS)
     request = request_of(num_examples="8", max_concurrent="1", api_key_var="PLANTED")
-    async with listening(LiveFeed(request)) as one:
+    async with listening(LiveFeed(Launch(request))) as one:
         await one.until(lambda: one.state.finished >= 1, "a row is written")
         old, new = program.only_run(), program.folder / "elsewhere"
         away = old.path.rename(old.path.with_name("away"))

@@ -13,6 +13,7 @@ from program import Program, chat_answer
 from servers import FaultServer, Reply
 
 from tui_eval.commands import Subscribe
+from tui_eval.engine.transport.launcher import Launch
 from tui_eval.events import MessagesAdded
 from tui_eval.feeds.live_feed import LiveFeed
 
@@ -129,7 +130,7 @@ async def test_what_is_nested_too_deeply_for_those_who_watch_ends_no_run(
     odd: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
     request = request_of("odd", num_examples="1", env_args='{"what": "deep"}')
-    async with listening(LiveFeed(request)) as one:
+    async with listening(LiveFeed(Launch(request))) as one:
         await one.until((odd.folder / "begun").exists, "its prompt is made")
         one.feed.send(Subscribe([0]))
         (odd.folder / "watched").touch()

@@ -11,6 +11,7 @@ from servers import FaultServer
 from steered_runs import CHAT, GOOD, WAITS, answered, errors_of
 
 from tui_eval.commands import Rerun
+from tui_eval.engine.transport.launcher import Launch
 from tui_eval.events import CommandAnswered
 from tui_eval.feeds.live_feed import LiveFeed
 
@@ -43,7 +44,7 @@ async def test_it_is_compared_with_those_who_were_scored(
     program.environment("holds", CODE)
     fault_server.script(CHAT, [GOOD])
     request = request_of("holds", num_examples="1", rollouts_per_example="2", max_concurrent="2")
-    async with listening(LiveFeed(request)) as one:
+    async with listening(LiveFeed(Launch(request))) as one:
         await one.until(lambda: one.state.errored == 1, "its row is there")
         (program.folder / "mended").touch()
         (program.folder / "errored").touch()

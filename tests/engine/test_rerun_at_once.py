@@ -11,6 +11,7 @@ from servers import FaultServer
 from steered_runs import BAD, CHAT, GOOD, HANG, WAITS, answered, errors_of
 
 from tui_eval.commands import Cancel, Rerun
+from tui_eval.engine.transport.launcher import Launch
 from tui_eval.feeds.live_feed import LiveFeed
 
 CODE = (
@@ -40,7 +41,7 @@ async def test_it_runs_from_its_beginning_to_its_end(
     program.environment("holds", CODE)
     fault_server.script(CHAT, [BAD, HANG])
     async with listening(
-        LiveFeed(request_of("holds", num_examples="2", max_concurrent="3"))
+        LiveFeed(Launch(request_of("holds", num_examples="2", max_concurrent="3")))
     ) as one:
         await one.until(lambda: one.state.errored == 1, "its row is there")
         (row,) = one.state.errors

@@ -16,6 +16,7 @@ from steered_runs import BAD, CHAT, GOOD, answered, as_on_disk, figures
 
 from tui_eval.commands import Rerun, SaveAs
 from tui_eval.engine.execution.rerunning import RETRIES_EVERY_S
+from tui_eval.engine.transport.launcher import Launch
 from tui_eval.events import RunMoved
 from tui_eval.feeds.live_feed import LiveFeed
 
@@ -27,7 +28,7 @@ async def test_its_row_is_taken_back_where_the_run_is_then(
     continues = threading.Event()
     later = Reply(body=GOOD.body, hold=(1, continues))
     fault_server.script(CHAT, [BAD, GOOD, later, GOOD])
-    async with listening(LiveFeed(request_of(num_examples="3", max_concurrent="1"))) as one:
+    async with listening(LiveFeed(Launch(request_of(num_examples="3", max_concurrent="1")))) as one:
         await one.until(lambda: one.state.finished == 2, "one has errored, and another finished")
         old, new = program.only_run(), program.folder / "elsewhere" / "saved"
         away = old.path.rename(old.path.with_name("away"))

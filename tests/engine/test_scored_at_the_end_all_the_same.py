@@ -10,6 +10,7 @@ from program import Program
 from servers import FaultServer
 from steered_runs import CHAT, GOOD, WAITS
 
+from tui_eval.engine.transport.launcher import Launch
 from tui_eval.events import Stage
 from tui_eval.feeds.live_feed import LiveFeed
 
@@ -45,7 +46,7 @@ async def test_it_waits_for_the_others(
     program.environment("ends", CODE)
     fault_server.script(CHAT, [GOOD])
     request = request_of("ends", num_examples="2", max_concurrent="2", no_interleave_scoring=True)
-    async with listening(LiveFeed(request)) as one:
+    async with listening(LiveFeed(Launch(request))) as one:
         await one.until(
             lambda: one.state.finished or one.state.by_stage[Stage.GENERATED], "it is generated"
         )

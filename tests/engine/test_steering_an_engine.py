@@ -15,6 +15,7 @@ from servers import FaultServer
 from steered_runs import BAD, CHAT, GOOD, HANG, answered, answers, as_on_disk, errors_of, figures
 
 from tui_eval.commands import Cancel, MoveLimit, Rerun, SaveNow
+from tui_eval.engine.transport.launcher import Launch
 from tui_eval.events import Stage
 from tui_eval.feeds.live_feed import LiveFeed
 
@@ -23,7 +24,7 @@ async def test_errored_rollouts_run_again_while_the_others_continue(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
     fault_server.script(CHAT, [BAD, GOOD, BAD, GOOD, BAD, HANG])
-    async with listening(LiveFeed(request_of(num_examples="6", max_concurrent="1"))) as one:
+    async with listening(LiveFeed(Launch(request_of(num_examples="6", max_concurrent="1")))) as one:
         await one.until(lambda: one.state.errored == 3, "three have errored")
         await one.until(lambda: one.state.by_stage[Stage.MODEL] == 1, "the last one hangs")
         async with listening(LiveFeed(socket_path=str(one.feed.engine.socket_path))) as other:
@@ -49,13 +50,13 @@ async def test_of_a_saved_run_only_the_chosen_rollouts_run_again(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
     fault_server.script(CHAT, [BAD, BAD, GOOD, HANG])
-    async with listening(LiveFeed(request_of(num_examples="4", max_concurrent="1"))) as one:
+    async with listening(LiveFeed(Launch(request_of(num_examples="4", max_concurrent="1")))) as one:
         await one.until(lambda: one.state.finished == 3, "three have rows")
     run = program.only_run()
     requests_before = len(fault_server.requests)
     fault_server.script(CHAT, [GOOD])
     again = {"env_id": None, "raw": {"resume": str(run.path)}, "again": [1]}
-    async with listening(LiveFeed(again)) as one:
+    async with listening(LiveFeed(Launch(again))) as one:
         await one.until(lambda: one.state.end, "the run ends")
     assert one.state.end is not None and one.state.end.status == "interrupted"
     assert len(fault_server.requests) == requests_before + 1
@@ -78,7 +79,7 @@ async def test_a_rollout_that_runs_again_is_compared_with_its_group_on_disk(
         max_concurrent="1",
         num_workers=num_workers,
     )
-    async with listening(LiveFeed(request)) as one:
+    async with listening(LiveFeed(Launch(request))) as one:
         await one.until(lambda: one.state.finished == 3, "the first group is over")
         assert one.state.errored == 1
         await one.until(lambda: one.state.by_stage[Stage.MODEL] == 1, "the second one hangs")
@@ -97,7 +98,9 @@ async def test_the_limit_moves_while_the_run_continues(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
     fault_server.script(CHAT, [HANG] * 4 + [GOOD])
-    async with listening(LiveFeed(request_of(num_examples="10", max_concurrent="2"))) as one:
+    async with listening(
+        LiveFeed(Launch(request_of(num_examples="10", max_concurrent="2")))
+    ) as one:
         await one.until(lambda: len(fault_server.requests) == 2, "two calls in flight")
         one.feed.send(MoveLimit(4))
         await one.until(lambda: len(fault_server.requests) == 4, "four calls in flight")
@@ -126,7 +129,7 @@ async def test_saving_now_flushes_what_there_is_and_says_so(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
     fault_server.script(CHAT, [GOOD, GOOD, HANG])
-    async with listening(LiveFeed(request_of(num_examples="3", max_concurrent="1"))) as one:
+    async with listening(LiveFeed(Launch(request_of(num_examples="3", max_concurrent="1")))) as one:
         await one.until(lambda: one.state.finished == 2, "two are done")
         one.feed.send(SaveNow())
         answer = await answered(one)

@@ -14,6 +14,7 @@ from suites import CHAT, Suites, marked
 
 from tui_eval.commands import MoveLimit, Pause, Rerun, Stop, Unpause
 from tui_eval.engine.setup.suite_lock import at_work_on
+from tui_eval.engine.transport.launcher import Launch
 from tui_eval.events import CommandAnswered, EvaluationMoved, LimitMoved, Noticed, RunStarted
 from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.runs.lock import holder
@@ -39,7 +40,7 @@ async def test_one_evaluation_can_be_joined_left_and_stopped_at_its_own_socket(
         f"{marked('b')}; max_concurrent = 2",
         top="max_concurrent = 4",
     )
-    async with listening(LiveFeed(REQUEST)) as root:
+    async with listening(LiveFeed(Launch(REQUEST))) as root:
         await root.until(lambda: root.suite.running, "the first one runs")
         first = root.suite.evaluations[0]
         held = holder(Path(first.last.path) / "lock")
@@ -68,7 +69,7 @@ async def test_the_limit_of_all_moves_and_one_that_has_fewer_of_its_own_keeps_th
     suite.server.script(CHAT, [Reply(hang=True)])
     tables = (f"{marked('a')}; max_concurrent = 1", marked("b"), marked("c"))
     suite.write(*tables, top="max_concurrent = 2")
-    async with listening(LiveFeed(REQUEST)) as root:
+    async with listening(LiveFeed(Launch(REQUEST))) as root:
         await root.until(lambda: len(suite.server.requests) == 2, "two are in flight")
         root.feed.send(MoveLimit(6))
         await root.until(lambda: len(suite.server.requests) == 6, "six are")
@@ -96,7 +97,7 @@ def socket_of_the_first(root: EngineListener) -> str:
 async def test_what_is_paused_for_all_and_resumed_at_one_continues_for_all(suite: Suites) -> None:
     suite.server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.05)])
     suite.write(*(f"{marked(mark)}; num_examples = 10" for mark in "ab"), top="max_concurrent = 2")
-    async with listening(LiveFeed(REQUEST)) as root:
+    async with listening(LiveFeed(Launch(REQUEST))) as root:
         await root.until(lambda: root.suite.running, "the first one runs")
         async with listening(LiveFeed(socket_path=socket_of_the_first(root))) as one:
             root.feed.send(Pause())
@@ -115,7 +116,7 @@ async def test_what_is_paused_for_all_and_resumed_at_one_continues_for_all(suite
 async def test_a_limit_that_is_raised_at_one_evaluation_is_raised_for_all(suite: Suites) -> None:
     suite.server.script(CHAT, [Reply(hang=True)])
     suite.write(f"{marked('a')}; num_examples = 10", marked("b"), top="max_concurrent = 2")
-    async with listening(LiveFeed(REQUEST)) as root:
+    async with listening(LiveFeed(Launch(REQUEST))) as root:
         await root.until(lambda: len(suite.server.requests) == 2, "two are in flight")
         async with listening(LiveFeed(socket_path=socket_of_the_first(root))) as one:
             one.feed.send(MoveLimit(5))
@@ -135,7 +136,7 @@ async def test_nothing_is_begun_again_while_an_engine_works_on_it(suite: Suites)
     file = suite.program.folder / "suite.toml"
     other = file.with_name("other.toml")
     other.write_text(file.read_text())
-    async with listening(LiveFeed(REQUEST)) as root:
+    async with listening(LiveFeed(Launch(REQUEST))) as root:
         await root.until(lambda: root.suite.running, "the first one runs")
         root.feed.send(Pause())
         again = await asyncio.to_thread(suite.run, "--resume")
@@ -159,7 +160,7 @@ async def test_nothing_is_begun_again_while_an_engine_works_on_it(suite: Suites)
 async def test_who_joins_the_whole_later_receives_the_status_of_all(suite: Suites) -> None:
     suite.server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.05)])
     suite.write(*(f"{marked(mark)}; num_examples = 10" for mark in "ab"), top="max_concurrent = 4")
-    async with listening(LiveFeed(REQUEST)) as root:
+    async with listening(LiveFeed(Launch(REQUEST))) as root:
         await root.until(lambda: root.suite.over, "the first one is over")
         await root.until(lambda: root.suite.running, "the second one runs")
         root.feed.send(Pause())
@@ -189,7 +190,7 @@ async def test_one_that_waits_to_be_resumed_counts_what_is_on_disk(suite: Suites
         return one.status, one.total, one.finished, one.reward, tokens, one.elapsed_s > 0
 
     as_saved = ("waiting", 6, 4, 1.0, (40, 20), True)
-    async with listening(LiveFeed(again)) as root:
+    async with listening(LiveFeed(Launch(again))) as root:
         await root.until(lambda: root.suite.running, "the first one runs")
         assert on_disk(root.suite.evaluations[1].last) == as_saved
         first = next(one for one in root.of(EvaluationMoved) if one.status == "running")
@@ -211,7 +212,7 @@ async def test_a_pause_at_the_root_holds_all_and_numbers_are_published_seldom(
         *(f"{marked(mark)}; num_examples = 10" for mark in "abc"),
         top="max_concurrent = 4; save_results = false",
     )
-    async with listening(LiveFeed(REQUEST)) as root:
+    async with listening(LiveFeed(Launch(REQUEST))) as root:
         await root.until(lambda: root.suite.running, "the first one runs")
         root.feed.send(Pause())
         await root.until(lambda: not root.state.gate_open, "the gate is closed")
@@ -245,14 +246,14 @@ async def test_each_continues_with_the_run_that_is_named_for_it_and_with_no_othe
     assert suite.run("--set", "max_concurrent=1").code == 3
     suite.server.script(CHAT, [Reply(body=chat_answer("yes"))])
     runs = [str(first["a"].path), ""]
-    async with listening(LiveFeed({**REQUEST, "runs": runs})) as root:
+    async with listening(LiveFeed(Launch({**REQUEST, "runs": runs}))) as root:
         await root.until(lambda: root.suite.end, "all are over")
         assert [one.last.status for one in root.suite.evaluations] == ["finished"] * 2
         paths = [one.last.path for one in root.suite.evaluations]
         assert paths[0] == runs[0] and len(suite.program.runs()) == 5
         assert [row["error"] for row in first["a"].rows] == [None] * 4
         assert all(row["error"] for row in first["b"].rows)
-    async with listening(LiveFeed({**REQUEST, "runs": [paths[0]]})) as root:
+    async with listening(LiveFeed(Launch({**REQUEST, "runs": [paths[0]]}))) as root:
         await root.until(lambda: root.suite.refused or root.state.refused, "it is refused")
         (fault,) = root.state.refused
         assert fault[1] == "it has 2 evaluations, and 1 are to be resumed"
@@ -267,7 +268,9 @@ async def test_the_run_of_an_evaluation_that_waits_to_be_resumed_is_known_before
     assert suite.run().code == 3
     runs = {mark: str(run.path) for mark, run in suite.runs().items()}
     suite.server.script(CHAT, [Reply(hang=True)])
-    async with listening(LiveFeed({"env_id": "suite.toml", "raw": {"resume": "newest"}})) as root:
+    async with listening(
+        LiveFeed(Launch({"env_id": "suite.toml", "raw": {"resume": "newest"}}))
+    ) as root:
         await root.until(lambda: root.suite.running, "the first one runs")
         waiting = root.suite.evaluations[1].last
         assert (waiting.status, waiting.path, waiting.finished) == ("waiting", runs["b"], 4)
@@ -281,7 +284,7 @@ async def test_what_holds_for_one_command_alone_is_reported(suite: Suites) -> No
     suite.write(marked("a"), marked("b"))
     text = (suite.program.folder / "suite.toml").read_text()
     request = {**REQUEST, "raw": {"max_total_tokens": "1000000"}, "text": text}
-    async with listening(LiveFeed(request)) as root:
+    async with listening(LiveFeed(Launch(request))) as root:
         await root.until(lambda: root.suite.end, "all are over")
         assert root.suite.started is not None and root.suite.started.is_edited
         assert root.suite.started.budgets == ["--max-total-tokens"]

@@ -14,6 +14,7 @@ from servers import FaultServer
 from steered_runs import CHAT, GOOD, HANG
 
 from tui_eval.commands import Stop
+from tui_eval.engine.transport.launcher import Launch
 from tui_eval.events import Stage
 from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.runs.journal_records import read_journal
@@ -39,7 +40,9 @@ async def test_tokens_in_the_journal_are_counted_from_the_start(
 ) -> None:
     program.environment("talk", CODE)
     fault_server.script(CHAT, [*[GOOD] * 4, HANG])
-    async with listening(LiveFeed(request_of("talk", num_examples="4", max_concurrent="4"))) as one:
+    async with listening(
+        LiveFeed(Launch(request_of("talk", num_examples="4", max_concurrent="4")))
+    ) as one:
         await one.until(lambda: len(fault_server.requests) == 8, "each has had one answer")
         one.feed.send(Stop())
         await one.until(lambda: one.state.end, "the run ends")
@@ -47,7 +50,7 @@ async def test_tokens_in_the_journal_are_counted_from_the_start(
     run = program.only_run()
     assert spent == sum(sum_of(one) for one in run.metadata["unfinished"]) > 0
     request = {"env_id": None, "raw": {"resume": str(run.path), "max_concurrent": "1"}}
-    async with listening(LiveFeed(request)) as one:
+    async with listening(LiveFeed(Launch(request))) as one:
         await one.until(lambda: len(fault_server.requests) == 9, "the first one continues")
         await one.until(lambda: one.state.stage[0] == Stage.MODEL, "that is known")
         assert one.state.tokens == spent
@@ -62,7 +65,9 @@ async def test_answers_of_a_killed_run_are_counted_before_and_after_it_is_resume
 ) -> None:
     program.environment("talk", CODE)
     fault_server.script(CHAT, [*[GOOD] * 6, HANG])
-    async with listening(LiveFeed(request_of("talk", num_examples="4", max_concurrent="2"))) as one:
+    async with listening(
+        LiveFeed(Launch(request_of("talk", num_examples="4", max_concurrent="2")))
+    ) as one:
         await one.until(lambda: len(fault_server.requests) == 8, "two are done, two answered once")
         run = program.only_run()
         in_flight = RunDir(run.path)

@@ -14,18 +14,19 @@ from servers import FaultServer, Reply
 
 WATCH_A_RUN = """
 import asyncio, json, sys
-from tui_eval.feeds.lazy_feed import LazyFeed
+from tui_eval.engine.transport.launcher import Launch
+from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.tui.app import TuiEvalApp
 
 async def main():
-    feed = LazyFeed(json.loads(sys.argv[1]))
+    feed = LiveFeed(Launch(json.loads(sys.argv[1])))
     app = TuiEvalApp(feed)
     async with app.run_test() as pilot:
         while app.state.end is None:
             await pilot.pause(0.02)
         await pilot.press("j", "2", "3")
-    feed.inner.engine.wait()
-    feed.inner.engine.clean_up()
+    feed.engine.wait()
+    feed.engine.clean_up()
     return app.state.finished
 
 finished = asyncio.run(main())
@@ -55,7 +56,8 @@ print(json.dumps(sorted(sys.modules)))
 FIRST_FRAME = """
 import asyncio, json, sys
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.feeds.feed import NullFeed
+from tui_eval.engine.transport.launcher import Launch
+from tui_eval.feeds.live_feed import LiveFeed
 
 class First(TuiEvalApp):
     def _start(self):
@@ -63,7 +65,7 @@ class First(TuiEvalApp):
         self.exit()
 
 async def main():
-    async with First(NullFeed()).run_test() as pilot:
+    async with First(LiveFeed(Launch({}))).run_test() as pilot:
         while pilot.app.is_running:
             await asyncio.sleep(0.01)
 
@@ -88,7 +90,7 @@ def said_by(program: Program, script: str, *args: str) -> Any:
 def test_what_no_first_frame_shows_is_loaded_after_it(program: Program) -> None:
     modules = set(said_by(program, FIRST_FRAME))
     assert "tui_eval.tui.run.screen" in modules
-    later = {"numpy", "pygments.lexers.python", "tui_eval.events"}
+    later = {"numpy", "pygments.lexers.python", "tui_eval.events", "tui_eval.commands"}
     later |= {"tui_eval.fold.summary", "tui_eval.fold.query.nodes"}
     later |= {"tomllib", "tui_eval.config.toml_files"}
     later |= {"tui_eval.tui.trajectory.syntax", "tui_eval.text.error_text"}
@@ -132,7 +134,7 @@ def test_watching_a_run_imports_no_client_and_no_environment(
 FILL_IN_A_FORM = """
 import asyncio, json, sys, time
 from tui_eval.tui.form.backend import FormBackend
-from tui_eval.feeds.lazy_feed import LazyFeed
+from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.config.draft import Draft
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.form.screen import ConfigureScreen
@@ -142,7 +144,7 @@ async def main():
     draft.form.put("env_id", "observed")
     draft.form.put("model", "demo")
     form = ConfigureScreen(FormBackend(), draft, time.time)
-    app = TuiEvalApp(LazyFeed(), form=form)
+    app = TuiEvalApp(LiveFeed(), form=form)
     async with app.run_test() as pilot:
         while form.plan is None:
             await pilot.pause(0.02)

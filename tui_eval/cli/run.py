@@ -121,13 +121,15 @@ def run(environment: str | None, raw: dict[str, Any]) -> int:
         from tui_eval.cli.dry_run import show_dry_run
 
         return show_dry_run(request)
+    from tui_eval.engine.transport.launcher import Launch
+
     if not is_right or prints_lines(environment, raw):
         from tui_eval.cli.console.console import run_in_console
 
-        return run_in_console(request)
+        return run_in_console(Launch(request))
     from tui_eval.cli.screen import run_on_screen
 
-    return run_on_screen(request)
+    return run_on_screen(Launch(request))
 
 
 def parse_request(request: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:

@@ -17,6 +17,7 @@ from tui_eval.tui.base.terminal.starting import show_starting
 if TYPE_CHECKING:
     from tui_eval.config.draft import Draft
     from tui_eval.engine.setup.resume_match import PlannedEvaluation
+    from tui_eval.engine.transport.launcher import Launch
     from tui_eval.errors import Fault
     from tui_eval.feeds.feed import Feed
     from tui_eval.runs.layout import RunDir
@@ -36,17 +37,15 @@ def has_terminal() -> bool:
     return (is_terminal and os.environ.get("TERM") != "dumb") or in_browser()
 
 
-def run_on_screen(
-    request: Mapping[str, Any], at_end: Callable[[RunDir], None] = lambda run: None
-) -> int:
-    """Runs a request on the screen; returns the exit code of the run.
+def run_on_screen(launch: Launch, at_end: Callable[[RunDir], None] = lambda run: None) -> int:
+    """Runs an engine on the screen; returns the exit code of the run.
 
     Args:
         at_end: Called with the run when the screen is left, also of a detached one.
     """
-    from tui_eval.feeds.lazy_feed import LazyFeed
+    from tui_eval.feeds.live_feed import LiveFeed
 
-    return _watch(_app(LazyFeed(request)), at_end)
+    return _watch(_app(LiveFeed(launch)), at_end)
 
 
 def _watch(
@@ -60,24 +59,25 @@ def _watch(
     Args:
         is_refusal_shown: The caller reports refusals of an engine.
     """
-    from tui_eval.feeds.lazy_feed import LazyFeed
+    from tui_eval.feeds.live_feed import LiveFeed
 
     leave, first = None, app.feed
     try:
         leave = app.run()
-        requested = first.request if isinstance(first, LazyFeed) else None
-        abbreviated = bool(((requested or {}).get("raw") or {}).get("abbreviated_summary"))
+        launch = first.launch if isinstance(first, LiveFeed) else None
+        raw = (launch.request.get("raw") if launch else None) or {}
+        abbreviated = bool(raw.get("abbreviated_summary"))
         code = leave_app(
             app, leave, at_end, abbreviated=abbreviated, is_refusal_shown=is_refusal_shown
         )
-        if code is None and requested is not None:
+        if code is None and launch is not None:
             return report_left(app, leave, None, at_end, abbreviated=abbreviated)
         return code or 0
     except KeyboardInterrupt:
-        inner = app.feed.inner if isinstance(app.feed, LazyFeed) else None
+        feed = app.feed
         is_detached = leave is not None and leave.action == "detach"
-        if not is_detached and inner is not None and inner.engine is not None:
-            end_at_once(inner, inner.engine)
+        if not is_detached and isinstance(feed, LiveFeed) and feed.engine is not None:
+            end_at_once(feed, feed.engine)
         raise
 
 
@@ -86,14 +86,18 @@ def configure_on_screen(draft: Draft) -> int:
 
     A request that an engine refuses comes back to the form, with what is wrong.
     """
+    from tui_eval.engine.transport.launcher import Launch
     from tui_eval.errors import Fault
-    from tui_eval.feeds.lazy_feed import LazyFeed
+    from tui_eval.feeds.live_feed import LiveFeed
+
+    def begin(feed: LiveFeed, request: Mapping[str, Any]) -> None:
+        feed.launch = Launch(request)
 
     refused: list[Fault] = []
     while True:
         gc.disable()
-        feed, form = LazyFeed(), _form(draft, refused)
-        app = _app(feed, form=form, begin=functools.partial(setattr, feed, "request"))
+        feed, form = LiveFeed(), _form(draft, refused)
+        app = _app(feed, form=form, begin=functools.partial(begin, feed))
         code = _watch(app, is_refusal_shown=True)
         if not app.state.refused:
             return code
@@ -132,14 +136,15 @@ def _app(feed: Feed, **options: Any) -> TuiEvalApp:
     """The app on a feed. The garbage collector is off until its first frame is drawn."""
     show_starting()
     gc.disable()
-    from tui_eval.feeds.lazy_feed import LazyFeed
+    from tui_eval.engine.transport.launcher import Launch
+    from tui_eval.feeds.live_feed import LiveFeed
     from tui_eval.tui.app import TuiEvalApp
     from tui_eval.tui.base.preferences import Preferences
 
     return TuiEvalApp(
         feed,
         open_feed=_open_feed,
-        start=LazyFeed,
+        start=lambda request: LiveFeed(Launch(request)),
         preferences=Preferences.read(),
         **options,
     )

@@ -35,19 +35,18 @@ def leave_app(
         abbreviated: The summary is without settings and examples.
         is_refusal_shown: The caller reports refusals of an engine.
     """
-    from tui_eval.feeds.lazy_feed import LazyFeed
+    from tui_eval.feeds.live_feed import LiveFeed
 
-    feed, state = app.feed, app.state
-    if not isinstance(feed, LazyFeed) or feed.request is None:
+    feed, state, code = app.feed, app.state, None
+    if not isinstance(feed, LiveFeed) or feed.launch is None:
         return None
-    inner, code = feed.inner, None
-    engine = inner.engine if inner is not None else None
+    engine = feed.engine
     has_begun = state.run is not None or (app.suite is not None and not state.refused)
     if leave is not None and leave.action == "detach" and engine is not None and has_begun:
         _print_at_work(app, engine.pid, at_end)
         return 0
-    if inner is not None and engine is not None:
-        code = _end(inner, engine, state)
+    if engine is not None:
+        code = _end(feed, engine, state)
     if is_refusal_shown and state.refused:
         return 2 if code is None else code
     if engine is not None and engine.is_held:
@@ -99,11 +98,11 @@ def _report_unseen(app: TuiEvalApp) -> int:
     from tui_eval.cli.console.printing import warn
     from tui_eval.cli.console.report import report_run
     from tui_eval.cli.console.results import report_alone
-    from tui_eval.feeds.lazy_feed import LazyFeed
+    from tui_eval.feeds.live_feed import LiveFeed
 
-    inner = app.feed.inner if isinstance(app.feed, LazyFeed) else None
-    if inner is not None and inner.engine is not None and inner.runs:
-        return max(map(report_run, inner.runs))
+    feed = app.feed
+    if isinstance(feed, LiveFeed) and feed.engine is not None and feed.runs:
+        return max(map(report_run, feed.runs))
     for _, notice in app.state.notices:
         warn(notice)
     return report_alone(app.state)

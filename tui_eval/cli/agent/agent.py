@@ -16,6 +16,7 @@ from tui_eval.config.options import BY_NAME
 
 if TYPE_CHECKING:
     from tui_eval.cli.agent.agent_results import AgentResults
+    from tui_eval.engine.transport.launcher import Launch
     from tui_eval.runs.layout import RunDir
 
 DEBUG_DIR = "local_debug"
@@ -110,22 +111,24 @@ def _run(request: dict[str, Any], report: ScoreReport, typed: Mapping[str, Any])
         return show_dry_run(request)
     is_wrong = request["faults"] or not is_right
     lines = is_wrong or any(typed[flag] for flag in ("debug", "no_screen", "quiet"))
+    from tui_eval.engine.transport.launcher import Launch
+
     if lines or prints_lines(None, request["raw"]):
-        return _in_console(request, report, typed)
+        return _in_console(Launch(request), report, typed)
     from tui_eval.cli.screen import run_on_screen
 
-    return run_on_screen(request, report)
+    return run_on_screen(Launch(request), report)
 
 
-def _in_console(request: dict[str, Any], report: ScoreReport, typed: Mapping[str, Any]) -> int:
+def _in_console(launch: Launch, report: ScoreReport, typed: Mapping[str, Any]) -> int:
     from tui_eval.cli.console.console import run_in_console
 
     quiet = bool(typed["quiet"])
     if typed["json"] or not quiet:
-        return run_in_console(request, report, report.for_json, quiet=quiet)
+        return run_in_console(launch, report, report.for_json, quiet=quiet)
     run: list[RunDir] = []
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
-        code = run_in_console(request, run.append)
+        code = run_in_console(launch, run.append)
     for one in run:
         report(one)
     return code

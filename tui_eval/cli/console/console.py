@@ -16,6 +16,7 @@ from tui_eval.engine.transport.launcher import (
     STOPS_WITHIN_S,
     STOPS_WITHOUT_DISK_S,
     EngineProcess,
+    Launch,
 )
 from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.runs.layout import RunDir
@@ -24,13 +25,13 @@ TICK_S = 0.05
 
 
 def run_in_console(
-    request: Mapping[str, Any],
+    launch: Launch,
     at_end: Callable[[RunDir], None] = lambda run: None,
     more: Callable[[RunDir], Mapping[str, Any]] = lambda run: {},
     *,
     quiet: bool = False,
 ) -> int:
-    """Runs a request with plain lines; returns the exit code of the run.
+    """Runs an engine with plain lines; returns the exit code of the run.
 
     With `json` among the options, stdout gets one JSON object and nothing else.
 
@@ -40,7 +41,7 @@ def run_in_console(
         quiet: Progress is not printed.
     """
     _warn_of_settings()
-    console = Console(request, quiet=quiet)
+    console = Console(launch, quiet=quiet)
     asyncio.run(console.main())
     interrupt_on_signals()
     code = console.sum_up(more)
@@ -68,11 +69,11 @@ class Console:
         quiet: Neither the start nor progress is printed.
     """
 
-    def __init__(self, request: Mapping[str, Any], *, quiet: bool) -> None:
-        raw = request.get("raw") or {}
-        self._feed = LiveFeed(request)
+    def __init__(self, launch: Launch, *, quiet: bool) -> None:
+        raw = launch.request.get("raw") or {}
+        self._feed = LiveFeed(launch)
         self.printer = Printer(self._feed.saved, as_json=bool(raw.get("json")), quiet=quiet)
-        self._env_id = request.get("env_id")
+        self._env_id = launch.request.get("env_id")
         self._abbreviated = bool(raw.get("abbreviated_summary"))
         self._logs = RunLogs(verbose=bool(raw.get("verbose")))
         self._signals = 0

@@ -18,7 +18,7 @@ import time
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tui_eval.engine.transport.sockets import bind_socket, socket_folder
 
@@ -29,6 +29,44 @@ DIES_WITHIN_S = 5.0
 """Seconds after a kill. A process that takes longer is held by the kernel, in a disk call."""
 POLL_INTERVAL_S = 0.5
 PRINTED_LINES = 12
+
+
+class Launch(NamedTuple):
+    """The start of an engine on a request (see `config.plan.Request`), by whoever shows its run."""
+
+    request: Mapping[str, Any]
+
+    def start(self) -> EngineProcess:
+        """Starts the engine.
+
+        The socket listens before the engine runs, so that a connection never comes too early.
+
+        Raises:
+            OSError: The socket or the process could not be made.
+        """
+        folder = socket_folder()
+        name = uuid.uuid4().hex[:12]
+        socket_path, log = folder / f"{name}.sock", folder / f"{name}.log"
+        sock = bind_socket(str(socket_path))
+        try:
+            log.touch(mode=0o600)
+            with open(log, "w+b") as out, tempfile.TemporaryFile(dir=folder) as requested:
+                requested.write(json.dumps(self.request).encode())
+                requested.seek(0)
+                process = subprocess.Popen(
+                    [
+                        *(sys.executable, "-m", "tui_eval.engine", "-"),
+                        *("--socket-fd", str(sock.fileno()), "--socket", str(socket_path)),
+                    ],
+                    stdin=requested,
+                    stdout=out,
+                    stderr=out,
+                    pass_fds=[sock.fileno()],
+                    start_new_session=True,
+                )
+        finally:
+            sock.close()
+        return EngineProcess(process, socket_path, log)
 
 
 class EngineProcess:
@@ -45,39 +83,6 @@ class EngineProcess:
         """Whether `stop` was called."""
         self.is_held = False
         """Whether it was killed and does not end: one of its calls to a disk never returns."""
-
-    @classmethod
-    def start(cls, request: Mapping[str, Any]) -> EngineProcess:
-        """Starts an engine on a request (see `config.plan.Request`).
-
-        The socket listens before the engine runs, so that a connection never comes too early.
-
-        Raises:
-            OSError: The socket or the process could not be made.
-        """
-        folder = socket_folder()
-        name = uuid.uuid4().hex[:12]
-        socket_path, log = folder / f"{name}.sock", folder / f"{name}.log"
-        sock = bind_socket(str(socket_path))
-        try:
-            log.touch(mode=0o600)
-            with open(log, "w+b") as out, tempfile.TemporaryFile(dir=folder) as requested:
-                requested.write(json.dumps(request).encode())
-                requested.seek(0)
-                process = subprocess.Popen(
-                    [
-                        *(sys.executable, "-m", "tui_eval.engine", "-"),
-                        *("--socket-fd", str(sock.fileno()), "--socket", str(socket_path)),
-                    ],
-                    stdin=requested,
-                    stdout=out,
-                    stderr=out,
-                    pass_fds=[sock.fileno()],
-                    start_new_session=True,
-                )
-        finally:
-            sock.close()
-        return cls(process, socket_path, log)
 
     @property
     def pid(self) -> int:

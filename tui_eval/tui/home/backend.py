@@ -10,7 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tui_eval.feeds.lazy_feed import LazyFeed
+from tui_eval.engine.transport.launcher import Launch
+from tui_eval.feeds.live_feed import LiveFeed
 
 if TYPE_CHECKING:
     from tui_eval.config.endpoints import Endpoint
@@ -148,7 +149,7 @@ class HomeBackend:
 
     def start(self, request: Mapping[str, Any]) -> Feed:
         """Quick: the feed of an engine for a request."""
-        return LazyFeed(request)
+        return LiveFeed(Launch(request))
 
     def resume(self, run: FoundRun) -> Feed:
         """Quick: the feed of an engine that resumes a run."""
@@ -171,14 +172,13 @@ class HomeBackend:
         Returns:
             The fault; empty without one.
         """
-        started = feed.inner if isinstance(feed, LazyFeed) else None
-        if started is not None and (engine := started.engine) is not None:
+        if isinstance(feed, LiveFeed) and (engine := feed.engine) is not None:
             engine.stop()
             engine.wait()
             engine.clean_up()
             if engine.is_held:
                 return f"The engine, process {engine.pid}, does not end: it waits for the disk"
-            started.close_runs()
+            feed.close_runs()
         return self.save(save) if save else ""
 
     def save(self, path: str) -> str:
