@@ -20,7 +20,7 @@ from tui_eval.fold.saved_values import mapping, number_of
 from tui_eval.runs.formats import episodes
 from tui_eval.runs.formats.recognising import Format, recognise
 from tui_eval.runs.layout import RunDir, is_unsaved, saved_roots, unsaved_root
-from tui_eval.runs.lock import holder
+from tui_eval.runs.lock import Holder, holder
 from tui_eval.runs.opening import find_run, results_files, saved_events
 from tui_eval.runs.run_info import (
     env_id_of,
@@ -161,20 +161,30 @@ def describe(run: RunDir) -> FoundRun | None:
     except OSError:
         return None
     held = holder(run.lock) if run.is_ours else None
+    found = _as_recorded(run, format, info, done, held)
+    if info.get("status") == STOPPED_EARLY and not found.complete:
+        found = replace(found, stopped_early=str(info.get("stopped_because") or STOPPED_EARLY))
+    if run.is_ours and held is None and done is not None and _reported(info) not in (None, done):
+        return measured(found)
+    recorded_low = mapping(mapping(info.get("numbers")).get("reward")).get("low")
+    is_outdated = found.low is None and recorded_low is not None
+    is_doubtful = not run.is_ours or is_outdated
+    return measured(found) if is_doubtful and 0 < size <= MEASURED_BYTES else found
+
+
+def _as_recorded(
+    run: RunDir, format: Format, info: Mapping[str, Any], done: int | None, held: Holder | None
+) -> FoundRun:
+    """A run with the numbers of its metadata."""
     figures = mapping(info.get("numbers"))
-    numbers, reported = (
-        mapping(figures.get("reward")),
-        mapping(figures.get("counts")).get("finished"),
-    )
-    is_behind = run.is_ours and held is None and isinstance(reported, int) and reported != done
+    numbers = mapping(figures.get("reward"))
     shape = known_shape(run, info) or requested_shape(info)
     total = shape[0] * shape[1] or None
     if not run.is_ours and total is not None and done is not None and done > total:
         total = None  # its counts are wrong
     used, errored = numbers.get("n"), info.get("n_errored")
     low, high, interval = _recorded_interval(numbers)
-    is_outdated = low is None and numbers.get("low") is not None
-    found = FoundRun(
+    return FoundRun(
         run=run,
         format=format.value,
         env_id=env_id_of(run, info),
@@ -196,12 +206,6 @@ def describe(run: RunDir) -> FoundRun | None:
         failed_tools=_counts(figures.get("counts")).get("failed_tools", 0),
         interval_name=interval,
     )
-    if info.get("status") == STOPPED_EARLY and not found.complete:
-        found = replace(found, stopped_early=str(info.get("stopped_because") or STOPPED_EARLY))
-    if is_behind and done is not None:
-        return measured(found)
-    is_doubtful = not run.is_ours or is_outdated
-    return measured(found) if is_doubtful and 0 < size <= MEASURED_BYTES else found
 
 
 def measured(found: FoundRun) -> FoundRun:
@@ -248,10 +252,13 @@ def _done(run: RunDir, format: Format, info: Mapping[str, Any], size: int) -> in
         return examples * each
     if not size:
         return 0
-    if size > COUNTED_BYTES:
-        reported = mapping(mapping(info.get("numbers")).get("counts")).get("finished")
-        return reported if isinstance(reported, int) else None
-    return count_rows(run.results)
+    return _reported(info) if size > COUNTED_BYTES else count_rows(run.results)
+
+
+def _reported(info: Mapping[str, Any]) -> int | None:
+    """Number of finished rollouts in metadata."""
+    finished = mapping(mapping(info.get("numbers")).get("counts")).get("finished")
+    return finished if isinstance(finished, int) else None
 
 
 MEASURED_NOW_BYTES = 1 << 20

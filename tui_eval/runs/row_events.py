@@ -32,29 +32,19 @@ def event_of(line: Line, row: int, number: int) -> RolloutFinished:
     """Event of a row in the shape of results.jsonl; nonsense is left out."""
     saved = line.row or {}
     ours = mapping(saved.get("tui_eval"))
-    timing = mapping(saved.get("timing")) or saved
     usage = mapping(saved.get("token_usage"))
-    lost = mapping(ours.get("lost_usage"))
-    error = _error_name(saved.get("error"))
-    missing = math.nan if ours else None  # our rows have null for NaN and infinity
-    metrics = {k: missing if v is None else score_of(v) for k, v in metrics_of(saved).items()}
-    started = number_of(timing.get("start_time")) or 0.0
+    error, stop = _error_name(saved.get("error")), saved.get("stop_condition")
     completion = saved.get("completion")
     turns = _count(ours.get("steps"), completion, "assistant")
-    generation_ms = number_of(timing.get("generation_ms"))
-    total_ms = number_of(timing.get("total_ms")) or 0.0
-    if turns and generation_ms == 0:  # nobody measured it: the rest is scoring alone
-        total_ms = 0.0
-    stop = saved.get("stop_condition")
-    attempt, finish = ours.get("attempt"), ours.get("finish_reason")
+    started, generation_ms, scoring_ms, total_ms = _times(saved, turns)
     tools = _tools(ours.get("tool_calls"), completion)
-    return RolloutFinished(
+    found = RolloutFinished(
         seq=0,
         at=started + total_ms / 1000,
         row=row,
         example_id=_plain_id(example_id_of(saved)),
         number=number,
-        attempt=attempt if _is_within(attempt, 1 << 16) else 1,
+        attempt=_from_1(ours.get("attempt")),
         offset=line.offset,
         length=line.length,
         reward=None if error is not None else score_of(saved.get("reward")),
@@ -66,23 +56,46 @@ def event_of(line: Line, row: int, number: int) -> RolloutFinished:
         input_tokens=tokens_of(usage.get("input_tokens")),
         output_tokens=tokens_of(usage.get("output_tokens")),
         started_at=started,
-        generation_ms=generation_ms or 0.0,
-        scoring_ms=number_of(timing.get("scoring_ms")) or 0.0,
+        generation_ms=generation_ms,
+        scoring_ms=scoring_ms,
         total_ms=total_ms,
-        metrics={whole_text(k): v for k, v in metrics.items() if v is not None},
+        metrics=_metrics(saved),
         model_ms=_model_ms(ours.get("steps")),
         tools=tools,
-        lost_input=tokens_of(lost.get("input_tokens")),
-        lost_output=tokens_of(lost.get("output_tokens")),
         question=_head(saved.get("prompt"), "user"),
         answer=_head(completion, "assistant"),
         error_class=reported_class(saved.get("error")),
-        finish_reason=whole_text(finish) if isinstance(finish, str) and finish else None,
-        models=_models(ours.get("models")),
-        kinds=from_names(ours.get("token_kinds")),
-        lost_kinds=from_names(lost.get("token_kinds")),
-        code=code if _is_within(code := ours.get("code"), 1 << 16) else 1,
     )
+    _take_ours(found, ours)
+    return found
+
+
+def _take_ours(event: RolloutFinished, ours: Mapping[str, Any]) -> None:
+    """Fields that only our part of a row has."""
+    lost, finish = mapping(ours.get("lost_usage")), ours.get("finish_reason")
+    event.lost_input = tokens_of(lost.get("input_tokens"))
+    event.lost_output = tokens_of(lost.get("output_tokens"))
+    event.lost_kinds = from_names(lost.get("token_kinds"))
+    event.kinds = from_names(ours.get("token_kinds"))
+    event.finish_reason = whole_text(finish) if isinstance(finish, str) and finish else None
+    event.models = _models(ours.get("models"))
+    event.code = _from_1(ours.get("code"))
+
+
+def _times(saved: Mapping[str, Any], turns: int) -> tuple[float, float, float, float]:
+    """Start in unix seconds, and the milliseconds of generation, of scoring and of both."""
+    timing = mapping(saved.get("timing")) or saved
+    names = ("start_time", "generation_ms", "scoring_ms", "total_ms")
+    started, generation_ms, scoring_ms, total_ms = (number_of(timing.get(one)) for one in names)
+    if turns and generation_ms == 0:  # nobody measured it: the rest is scoring alone
+        total_ms = None
+    return started or 0.0, generation_ms or 0.0, scoring_ms or 0.0, total_ms or 0.0
+
+
+def _metrics(saved: Mapping[str, Any]) -> dict[str, float]:
+    missing = math.nan if mapping(saved.get("tui_eval")) else None  # ours: null for NaN, infinity
+    found = {k: missing if v is None else score_of(v) for k, v in metrics_of(saved).items()}
+    return {whole_text(k): v for k, v in found.items() if v is not None}
 
 
 def _head(messages: Any, role: str) -> str:
@@ -154,6 +167,11 @@ def _count(records: Any, completion: Any, role: str) -> int:
 def _is_within(value: Any, end: int) -> TypeGuard[int]:
     """Whether it is a whole number from 1 on and below `end`."""
     return type(value) is int and 0 < value < end
+
+
+def _from_1(value: Any) -> int:
+    """A small number that counts from 1; 1 where it is none."""
+    return value if _is_within(value, 1 << 16) else 1
 
 
 def _models(reported: Any) -> dict[str, int]:

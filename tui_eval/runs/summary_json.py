@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tui_eval import __version__
 from tui_eval.errors import Fault
@@ -18,10 +18,6 @@ from tui_eval.runs.plain_json import Cleaner
 from tui_eval.stats.intervals import Interval
 from tui_eval.stats.mean import Mean
 from tui_eval.stats.passk import PassRate
-
-if TYPE_CHECKING:
-    from tui_eval.fold.run_state import RunState
-
 
 VERSION = 1
 """Grows when a key of the JSON summary is removed or changes its meaning."""
@@ -65,20 +61,7 @@ def summary_object(state: RunState) -> dict[str, Any]:
 def numbers_object(summary: Summary) -> dict[str, Any]:
     """Counted and computed part of the summary."""
     return {
-        "counts": {
-            "examples": summary.examples,
-            "examples_complete": summary.complete_examples,
-            "rollouts": summary.total,
-            "finished": summary.finished,
-            "used": summary.used,
-            "errored": summary.errored,
-            "no_number": summary.no_number,
-            "missing": summary.missing,
-            "truncated": summary.truncated,
-            "refused": summary.finish_reasons.get("refusal", 0),
-            "filtered": summary.finish_reasons.get("content_filter", 0),
-            "failed_tools": summary.failed_tools,
-        },
+        "counts": _counts(summary),
         "reward": mean_object(summary.reward),
         "reward_by_example": {"mean": summary.example_mean, "examples": summary.scored_examples},
         "reward_anytime": summary.reward_anytime and summary.reward_anytime._asdict(),
@@ -110,6 +93,23 @@ def numbers_object(summary: Summary) -> dict[str, Any]:
         },
         "models": summary.models,
         "code_versions": [one._asdict() for one in summary.code_versions],
+    }
+
+
+def _counts(summary: Summary) -> dict[str, int]:
+    return {
+        "examples": summary.examples,
+        "examples_complete": summary.complete_examples,
+        "rollouts": summary.total,
+        "finished": summary.finished,
+        "used": summary.used,
+        "errored": summary.errored,
+        "no_number": summary.no_number,
+        "missing": summary.missing,
+        "truncated": summary.truncated,
+        "refused": summary.finish_reasons.get("refusal", 0),
+        "filtered": summary.finish_reasons.get("content_filter", 0),
+        "failed_tools": summary.failed_tools,
     }
 
 
@@ -239,13 +239,7 @@ def build_metadata(state: RunState, known: Mapping[str, Any]) -> dict[str, Any]:
         "pass_all_k": {str(rate.k): rate.all_pass for rate in rates},
         "pass_threshold": state.threshold,
         "usage": _usage(state),
-        "version_info": {
-            "vf_version": None,
-            "vf_commit": None,
-            "env_version": (known.get("version_info") or {}).get("env_version"),
-            "env_commit": None,
-            "tui_eval_version": __version__,
-        },
+        "version_info": _versions((known.get("version_info") or {}).get("env_version")),
         "state_columns": known.get("state_columns") or [],
         "tools": known.get("tools"),
         "date": datetime.fromtimestamp(run.at, UTC).isoformat(timespec="seconds"),
@@ -264,6 +258,16 @@ def build_metadata(state: RunState, known: Mapping[str, Any]) -> dict[str, Any]:
     if state.end is not None and state.end.text:
         metadata["stopped_because"] = state.end.text
     return metadata | {name: known[name] for name in known if name not in metadata}
+
+
+def _versions(env_version: str | None) -> dict[str, str | None]:
+    return {
+        "vf_version": None,
+        "vf_commit": None,
+        "env_version": env_version,
+        "env_commit": None,
+        "tui_eval_version": __version__,
+    }
 
 
 def _usage(state: RunState) -> dict[str, float] | None:

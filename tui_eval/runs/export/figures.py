@@ -70,14 +70,7 @@ def summary_figures(source: ExportSource) -> dict[str, str]:
             f"version {one.number}: {one.finished:,} finished, mean reward {number_text(one.mean)}"
             for one in summary.code_versions
         )
-    for rate in summary.pass_rates:
-        of = rate.examples + rate.left_out
-        over = f", over {rate.examples:,} of {of:,} examples" if rate.left_out else ""
-        for name, value, interval in (
-            (f"pass@{rate.k}", rate.any_passes, rate.any_interval),
-            (f"pass^{rate.k}", rate.all_pass, rate.all_interval),
-        ):
-            found[name] = f"{number_text(value)} {_interval_text(interval)}{over}"
+    found |= _pass_rates(summary)
     read, written = summary.known_tokens
     found["tokens"] = _tokens_text(read, written, written, summary.kinds)
     if summary.cost is not None:
@@ -103,6 +96,19 @@ def _left_out(summary: Summary) -> dict[str, str]:
         found["not in the mean"] = reported
     if summary.no_number:
         found["rewards that are no number"] = f"{summary.no_number:,} {of}, not in the mean"
+    return found
+
+
+def _pass_rates(summary: Summary) -> dict[str, str]:
+    found = {}
+    for rate in summary.pass_rates:
+        of = rate.examples + rate.left_out
+        over = f", over {rate.examples:,} of {of:,} examples" if rate.left_out else ""
+        for name, value, interval in (
+            (f"pass@{rate.k}", rate.any_passes, rate.any_interval),
+            (f"pass^{rate.k}", rate.all_pass, rate.all_interval),
+        ):
+            found[name] = f"{number_text(value)} {_interval_text(interval)}{over}"
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -188,13 +188,8 @@ def _event(row: _Row, offset: int, length: int, requested: int | str | None) -> 
         raise ValueError("a reward that is reported with its line")
     ours, timing = row.tui_eval or _NO_OURS, row.timing or _NO_TIMING
     used, lost = row.token_usage or _NO_TOKENS, ours.lost_usage or _NO_TOKENS
-    steps, completion = ours.steps, row.completion
-    turns, calls, tools = _conversation(completion if isinstance(completion, list) else ())
-    if isinstance(completion, str) and completion:
-        turns = 1  # a plain text is one answer
-    if ours.tool_calls is not None:
-        calls, tools = len(ours.tool_calls), _recorded(ours.tool_calls)
-    total_ms = timing.total_ms
+    turns, calls, tools = _conversation(row.completion, ours)
+    steps, total_ms = ours.steps, timing.total_ms
     found = RolloutFinished(
         0,
         timing.start_time + total_ms / 1000,
@@ -208,7 +203,7 @@ def _event(row: _Row, offset: int, length: int, requested: int | str | None) -> 
         None,
         row.stop_condition,
         row.is_truncated,
-        turns if steps is None else len(steps),
+        turns,
         calls,
         int(used.input_tokens or 0),
         int(used.output_tokens or 0),
@@ -222,7 +217,7 @@ def _event(row: _Row, offset: int, length: int, requested: int | str | None) -> 
         int(lost.input_tokens or 0),
         int(lost.output_tokens or 0),
         _head(row.prompt, "user") if row.example_id != requested else "",
-        _head(completion, "assistant"),
+        _head(row.completion, "assistant"),
     )
     if ours is not _NO_OURS:
         _take_ours(found, ours, lost)
@@ -249,9 +244,12 @@ def _recorded(records: list[_Record]) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _conversation(messages: Sequence[_Message]) -> tuple[int, int, dict[str, tuple[int, int]]]:
-    """Turns, tool calls, and calls and errors by tool, as far as messages say them."""
-    turns = 0
+def _conversation(
+    completion: _Messages, ours: _Ours
+) -> tuple[int, int, dict[str, tuple[int, int]]]:
+    """Turns, tool calls, and calls and errors by tool: our records, or what messages show."""
+    messages = completion if isinstance(completion, list) else ()
+    turns = int(isinstance(completion, str) and completion != "")  # a plain text is one answer
     names: list[str] = []
     for message in messages:
         if message.role == "assistant":
@@ -261,6 +259,10 @@ def _conversation(messages: Sequence[_Message]) -> tuple[int, int, dict[str, tup
                     if isinstance(call, str):
                         call = _decode_call(call)
                     names.append((call.function or call).name or "?")
+    if ours.steps is not None:
+        turns = len(ours.steps)
+    if ours.tool_calls is not None:
+        return turns, len(ours.tool_calls), _recorded(ours.tool_calls)
     if names:
         return turns, len(names), _uses(names)
     return turns, sum(message.role == "tool" for message in messages), {}
