@@ -123,7 +123,7 @@ def scored() -> TuiEvalApp:
 
 def moved_events() -> list[ev.Event]:
     """The limit was raised a moment ago."""
-    return [*running_events(), ev.LimitMoved(0, NOW - 3, 6, 4)]
+    return [*running_events(), ev.MaxConcurrentChanged(0, NOW - 3, 6, 4)]
 
 
 def suite(

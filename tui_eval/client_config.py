@@ -145,7 +145,7 @@ class EvalConfig(BaseModel):
 
     Args:
         num_examples: -1 for all.
-        max_concurrent: Rollouts in flight at most; 0 or less for no limit.
+        max_concurrent: Maximum number of concurrent rollouts; 0 or less for no limit.
         resume_path: Directory of the run to resume.
     """
 

@@ -42,8 +42,8 @@ class Rerun(msgspec.Struct, tag="rerun", array_like=True):
     error: str = ""
 
 
-class MoveLimit(msgspec.Struct, tag="limit", array_like=True):
-    """From now on keep so many rollouts in flight at most; 0 for no limit."""
+class SetMaxConcurrent(msgspec.Struct, tag="max_concurrent", array_like=True):
+    """Set the maximum number of concurrent rollouts; 0 for no limit."""
 
     max_concurrent: int
 
@@ -63,7 +63,16 @@ class Detach(msgspec.Struct, tag="detach", array_like=True):
 
 
 Command: TypeAlias = (
-    Subscribe | Pause | Unpause | Stop | Cancel | Rerun | MoveLimit | SaveNow | SaveAs | Detach
+    Subscribe
+    | Pause
+    | Unpause
+    | Stop
+    | Cancel
+    | Rerun
+    | SetMaxConcurrent
+    | SaveNow
+    | SaveAs
+    | Detach
 )
 
 encode_command = msgspec.msgpack.Encoder().encode

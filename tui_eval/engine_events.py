@@ -105,8 +105,8 @@ class ReplicaMoved(TimedEvent, tag="replica"):
     probe_at: float = 0.0
 
 
-class LimitMoved(TimedEvent, tag="limit"):
-    """From now on so many rollouts are in flight at most, and so many were; 0 for no limit."""
+class MaxConcurrentChanged(TimedEvent, tag="max_concurrent"):
+    """The maximum number of concurrent rollouts was changed, from `before`; 0 for no limit."""
 
     max_concurrent: int
     before: int
@@ -136,7 +136,7 @@ class SuiteStarted(TimedEvent, tag="suite"):
 
     Args:
         at: 0 where nobody was there: they are read from the disk.
-        max_concurrent: Rollouts in flight at most over all evaluations; 0 for no limit.
+        max_concurrent: Maximum number of concurrent rollouts over all evaluations; 0 for no limit.
         words: Arguments beside the file and `--resume` that resume them.
         budgets: Flags of what they may spend together, which hold this time alone.
         is_edited: Whether their settings are not those of the file, but were changed in a form.

@@ -16,8 +16,8 @@ from tui_eval.engine_events import ConcurrencyMoved as ConcurrencyMoved
 from tui_eval.engine_events import EngineSampled as EngineSampled
 from tui_eval.engine_events import EvaluationMoved as EvaluationMoved
 from tui_eval.engine_events import GateMoved as GateMoved
-from tui_eval.engine_events import LimitMoved as LimitMoved
 from tui_eval.engine_events import ListedEvaluation as ListedEvaluation
+from tui_eval.engine_events import MaxConcurrentChanged as MaxConcurrentChanged
 from tui_eval.engine_events import MessagesAdded as MessagesAdded
 from tui_eval.engine_events import ReplicaMoved as ReplicaMoved
 from tui_eval.engine_events import SuiteStarted as SuiteStarted
@@ -54,7 +54,7 @@ class RunStarted(TimedEvent, tag="run"):
 
     Args:
         total: Rollouts of the whole run, finished ones of earlier sessions included.
-        max_concurrent: Rollouts in flight at most; 0 for no limit.
+        max_concurrent: Maximum number of concurrent rollouts; 0 for no limit.
         saved: False where the run lives in the user's state directory until it is saved.
         complete_at: For a run read from disk, when it last wrote; 0 while it runs.
         worked_ms: The time that earlier sessions worked on the run.
@@ -332,7 +332,7 @@ Event: TypeAlias = (
     | ConcurrencyMoved
     | ReplicaMoved
     | RowsTakenBack
-    | LimitMoved
+    | MaxConcurrentChanged
     | CommandAnswered
     | ReadingMoved
     | LineUnreadable

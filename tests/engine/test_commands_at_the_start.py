@@ -13,7 +13,7 @@ from servers import FaultServer
 from steered_runs import CHAT, GOOD, answered, as_on_disk, errors_of, figures
 from tiers import first_always
 
-from tui_eval.commands import Cancel, MoveLimit
+from tui_eval.commands import Cancel, SetMaxConcurrent
 from tui_eval.engine.transport.launcher import Launch
 from tui_eval.events import Stage
 from tui_eval.feeds.live_feed import LiveFeed
@@ -55,7 +55,7 @@ async def test_a_rollout_that_has_just_begun_is_cancelled(
     async with listening(LiveFeed(Launch(request))) as one:
         held = program.folder / "holds"
         await asyncio.to_thread(wait_until, held.exists, "the worker is held")
-        one.feed.send(MoveLimit(4))
+        one.feed.send(SetMaxConcurrent(4))
 
         def is_led() -> bool:
             stages = one.state.stage  # none before the run has started

@@ -18,11 +18,11 @@ from engine_listener import EngineListener
 from program import Finished, Program, chat_answer, wait_until
 from servers import FaultServer, Reply
 
-from tui_eval.commands import MoveLimit
+from tui_eval.commands import SetMaxConcurrent
 from tui_eval.engine.limits.open_file_room import within_open_files
 from tui_eval.error_classes import class_of
 from tui_eval.errors import ModelError, ToolCallError
-from tui_eval.events import CommandAnswered, LimitMoved
+from tui_eval.events import CommandAnswered, MaxConcurrentChanged
 from tui_eval.feeds.joined_feed import feed_of
 from tui_eval.open_files import is_out_of_files, room_for_rollouts
 from tui_eval.runs.layout import RunDir
@@ -142,11 +142,12 @@ async def test_a_limit_that_is_raised_later_is_lowered_as_well(
     await feed.start()
     one = EngineListener(feed)
     await one.until(lambda: one.state.run, "the engine has answered")
-    feed.send(MoveLimit(512))
+    feed.send(SetMaxConcurrent(512))
     (answer,) = await one.until(lambda: one.of(CommandAnswered), "it is said")
     assert "512: at most 192 rollouts are in flight" in answer.text and not answer.done
     await one.until(
-        lambda: one.of(LimitMoved)[-1].max_concurrent == 192, "as many as there are files for"
+        lambda: one.of(MaxConcurrentChanged)[-1].max_concurrent == 192,
+        "as many as there are files for",
     )
     await feed.close()
     process.send_signal(signal.SIGINT)

@@ -14,7 +14,7 @@ from run_here import run_here
 from servers import FaultServer
 from steered_runs import BAD, CHAT, GOOD, HANG, answered, answers, as_on_disk, errors_of, figures
 
-from tui_eval.commands import Cancel, MoveLimit, Rerun, SaveNow
+from tui_eval.commands import Cancel, Rerun, SaveNow, SetMaxConcurrent
 from tui_eval.engine.transport.launcher import Launch
 from tui_eval.events import Stage
 from tui_eval.feeds.live_feed import LiveFeed
@@ -102,11 +102,14 @@ async def test_the_limit_moves_while_the_run_continues(
         LiveFeed(Launch(request_of(num_examples="10", max_concurrent="2")))
     ) as one:
         await one.until(lambda: len(fault_server.requests) == 2, "two calls in flight")
-        one.feed.send(MoveLimit(4))
+        one.feed.send(SetMaxConcurrent(4))
         await one.until(lambda: len(fault_server.requests) == 4, "four calls in flight")
         assert one.state.run is not None and one.state.run.max_concurrent == 4
-        assert one.state.limit_moved is not None and one.state.limit_moved.before == 2
-        one.feed.send(MoveLimit(1))
+        assert (
+            one.state.max_concurrent_changed is not None
+            and one.state.max_concurrent_changed.before == 2
+        )
+        one.feed.send(SetMaxConcurrent(1))
         await one.until(lambda: one.state.run.max_concurrent == 1, "it is lowered")
         await one.until(lambda: one.state.by_stage[Stage.MODEL] == 4, "those in flight stay")
         for row in range(3):

@@ -12,10 +12,16 @@ from program import chat_answer
 from servers import Reply
 from suites import CHAT, Suites, marked
 
-from tui_eval.commands import MoveLimit, Pause, Rerun, Stop, Unpause
+from tui_eval.commands import Pause, Rerun, SetMaxConcurrent, Stop, Unpause
 from tui_eval.engine.setup.suite_lock import at_work_on
 from tui_eval.engine.transport.launcher import Launch
-from tui_eval.events import CommandAnswered, EvaluationMoved, LimitMoved, Noticed, RunStarted
+from tui_eval.events import (
+    CommandAnswered,
+    EvaluationMoved,
+    MaxConcurrentChanged,
+    Noticed,
+    RunStarted,
+)
 from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.runs.lock import holder
 
@@ -71,9 +77,9 @@ async def test_the_limit_of_all_moves_and_one_that_has_fewer_of_its_own_keeps_th
     suite.write(*tables, top="max_concurrent = 2")
     async with listening(LiveFeed(Launch(REQUEST))) as root:
         await root.until(lambda: len(suite.server.requests) == 2, "two are in flight")
-        root.feed.send(MoveLimit(6))
+        root.feed.send(SetMaxConcurrent(6))
         await root.until(lambda: len(suite.server.requests) == 6, "six are")
-        await root.until(lambda: root.suite.limit_moved, "everybody hears it")
+        await root.until(lambda: root.suite.max_concurrent_changed, "everybody hears it")
         assert root.suite.started is not None and root.suite.started.max_concurrent == 6
         await root.until(
             lambda: [one.last.running for one in root.suite.evaluations] == [1, 4, 1],
@@ -119,12 +125,14 @@ async def test_a_limit_that_is_raised_at_one_evaluation_is_raised_for_all(suite:
     async with listening(LiveFeed(Launch(REQUEST))) as root:
         await root.until(lambda: len(suite.server.requests) == 2, "two are in flight")
         async with listening(LiveFeed(socket_path=socket_of_the_first(root))) as one:
-            one.feed.send(MoveLimit(5))
+            one.feed.send(SetMaxConcurrent(5))
             await one.until(lambda: len(suite.server.requests) == 5, "five are")
-            await root.until(lambda: root.suite.limit_moved, "everybody hears it")
+            await root.until(lambda: root.suite.max_concurrent_changed, "everybody hears it")
             assert root.suite.started is not None and root.suite.started.max_concurrent == 5
-            one.feed.send(MoveLimit(1))
-            await one.until(lambda: one.of(LimitMoved)[-1].max_concurrent == 1, "one has fewer")
+            one.feed.send(SetMaxConcurrent(1))
+            await one.until(
+                lambda: one.of(MaxConcurrentChanged)[-1].max_concurrent == 1, "one has fewer"
+            )
             root.listen()
             assert root.suite.started.max_concurrent == 5
 

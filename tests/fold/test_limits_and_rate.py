@@ -11,7 +11,7 @@ from tui_eval.events import (
     EngineSampled,
     GateMoved,
     Hello,
-    LimitMoved,
+    MaxConcurrentChanged,
     MessagesAdded,
     ReadAgain,
     RunFinished,
@@ -121,7 +121,7 @@ def test_an_endpoint_that_is_to_get_less_than_the_run_has_its_own_limit() -> Non
 
 def test_the_limit_is_what_it_was_moved_to_last() -> None:
     first = started(max_concurrent=16)
-    state = folded(first, LimitMoved(0, 5.0, 24, 16))
+    state = folded(first, MaxConcurrentChanged(0, 5.0, 24, 16))
     assert state.run is not None and state.run.max_concurrent == 24
-    assert state.limit_moved is not None and state.limit_moved.before == 16
+    assert state.max_concurrent_changed is not None and state.max_concurrent_changed.before == 16
     assert first.max_concurrent == 16

@@ -23,11 +23,11 @@ from scripted_run import (
 from staging import over, question, running, said, staged_app, staged_suite
 
 from tui_eval import events as ev
-from tui_eval.commands import Cancel, Command, MoveLimit, Rerun, SaveAs, SaveNow, Subscribe
+from tui_eval.commands import Cancel, Command, Rerun, SaveAs, SaveNow, SetMaxConcurrent, Subscribe
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.run.steering import next_limit
+from tui_eval.tui.run.steering import next_max_concurrent
 
-CONTROLS = (Cancel, Rerun, MoveLimit, SaveNow, SaveAs)
+CONTROLS = (Cancel, Rerun, SetMaxConcurrent, SaveNow, SaveAs)
 
 
 def requested(feed: Any) -> list[Command]:
@@ -126,19 +126,19 @@ async def test_a_row_that_is_taken_back_waits_again_and_its_trajectory_is_the_ne
 async def test_the_limit_is_shown_at_once_and_stays_for_a_while() -> None:
     async with staged_app(running(), size=(140, 40)) as stage:
         await stage.press("+")
-        assert requested(stage.feed) == [MoveLimit(6)]
+        assert requested(stage.feed) == [SetMaxConcurrent(6)]
         assert "limit 4 → 6" in stage.text(stage.live.header)
         await stage.press("+")
-        assert requested(stage.feed)[1:] == [MoveLimit(8)]
-        await stage.publish(ev.LimitMoved(0, NOW, 8, 4))
+        assert requested(stage.feed)[1:] == [SetMaxConcurrent(8)]
+        await stage.publish(ev.MaxConcurrentChanged(0, NOW, 8, 4))
         assert "limit 4 → 8" in stage.text(stage.live.header)
         stage.clock = NOW + 11
         await stage.publish(staged(36, ev.Stage.MODEL))
         assert "limit" not in stage.text(stage.live.header)
         await stage.press("-", "-", "-", "-", "-", "-", "-", "-")
-        assert requested(stage.feed)[-1] == MoveLimit(1)
+        assert requested(stage.feed)[-1] == SetMaxConcurrent(1)
         assert "1 is the least that max_concurrent can be" in said(stage)
-        await stage.publish(ev.LimitMoved(0, NOW, 1, 8))
+        await stage.publish(ev.MaxConcurrentChanged(0, NOW, 1, 8))
         assert "limit 8 → 1" in stage.text(stage.live.header), "more than one still are"
 
 
@@ -146,7 +146,7 @@ async def test_a_limit_that_was_moved_gives_way_to_how_it_gives_way() -> None:
     """Rollouts that sleep are in flight no more."""
     feed = ScriptedFeed(throttled_events(), saved_rows())
     async with staged_app(feed, size=(140, 40)) as stage:
-        await stage.publish(ev.LimitMoved(0, NOW, 4, 16))
+        await stage.publish(ev.MaxConcurrentChanged(0, NOW, 4, 16))
         assert "limit 16 → 4" in stage.text(stage.live.header)
         stage.clock = NOW + 11
         await stage.publish(staged(30, ev.Stage.MODEL))
@@ -183,13 +183,13 @@ async def test_without_a_limit_there_is_nothing_to_raise_but_it_can_be_lowered()
         await stage.press("+")
         assert "no limit that could be raised" in said(stage)
         await stage.press("-")
-        assert requested(feed) == [MoveLimit(4)]
+        assert requested(feed) == [SetMaxConcurrent(4)]
 
 
 @pytest.mark.parametrize(("now", "greater", "smaller"), [(1, 2, 1), (2, 3, 1), (4, 6, 3),
                          (16, 24, 12), (20, 24, 16), (1000, 1024, 768)])  # fmt: skip
 def test_limits_go_in_steps_that_people_would_choose(now: int, greater: int, smaller: int) -> None:
-    assert (next_limit(now, 1), next_limit(now, -1)) == (greater, smaller)
+    assert (next_max_concurrent(now, 1), next_max_concurrent(now, -1)) == (greater, smaller)
 
 
 @pytest.mark.parametrize("key", ["+", "-"])
@@ -225,9 +225,9 @@ async def test_the_limit_of_a_suite_is_that_of_all_its_evaluations() -> None:
     async with staged_suite() as stage:
         stage.app.suite.started.max_concurrent = 32
         await stage.press("+")
-        assert requested(stage.feed) == [MoveLimit(48)]
+        assert requested(stage.feed) == [SetMaxConcurrent(48)]
         assert "max_concurrent is 48" in said(stage)
-        await stage.publish(ev.LimitMoved(0, NOW, 48, 32))
+        await stage.publish(ev.MaxConcurrentChanged(0, NOW, 48, 32))
         assert stage.app.suite.started.max_concurrent == 48
         await stage.press("ctrl+s")
         assert requested(stage.feed)[1:] == [SaveNow()]

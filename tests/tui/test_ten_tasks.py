@@ -18,7 +18,7 @@ from scripted_rows import failed_row, saved_rows
 from scripted_run import NOW, ScriptedFeed, all_events, failed
 from staging import over, running
 
-from tui_eval.commands import MoveLimit, Rerun, Stop
+from tui_eval.commands import Rerun, SetMaxConcurrent, Stop
 from tui_eval.runs.layout import RunDir
 from tui_eval.text.key_names import key_of
 from tui_eval.tui.app import TuiEvalApp
@@ -152,8 +152,8 @@ def copied(done: Done) -> None:
     assert ": the tool call, " in done.said and done.said.endswith("copied.txt")
 
 
-def limit_moved(done: Done) -> None:
-    assert done.feed.sent[-1] == MoveLimit(6)
+def max_concurrent_changed(done: Done) -> None:
+    assert done.feed.sent[-1] == SetMaxConcurrent(6)
     assert "max_concurrent is 6" in done.said and "4 → 6" in done.text.splitlines()[1]
 
 
@@ -185,7 +185,7 @@ TASKS: dict[str, tuple[Make, Check]] = {
     "see which examples model B broke": (of_home(two_prompts), what_b_broke),
     "run the errored ones again": (of_run(lambda folder: running()), run_again),
     "copy a failing tool call": (of_run(lambda folder: over()), copied),
-    "change how many run at a time": (of_run(lambda folder: running()), limit_moved),
+    "change how many run concurrently": (of_run(lambda folder: running()), max_concurrent_changed),
     "save the filtered rows": (of_run(lambda folder: feed_on_disk(folder / "run")[0]), rows_saved),
     "resume yesterday's run": (of_home(yesterdays), resumed),
     "follow a run that is running": (

@@ -38,7 +38,7 @@ class Endpoint:
     Args:
         key_var: Name of the environment variable that holds the key; empty where none is needed.
         headers: Sent with every request.
-        max_concurrent: Rollouts in flight at it at most; 0 for no limit of its own.
+        max_concurrent: Maximum number of concurrent rollouts at it; 0 for no limit of its own.
         input_price, output_price: USD per million tokens; None where it is not known.
         cached_input_price, cache_write_price: USD per million tokens read from a cache or written
             to one; None where they cost what others do.

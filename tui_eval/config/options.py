@@ -135,8 +135,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("shuffle", ("--shuffle",), "flag", "Take the examples in a random order, always the "
            "same for a seed.", **_SCOPE),
     Option("shuffle_seed", ("--shuffle-seed",), "int", "Seed of that order.", 0, "N", 0, **_SCOPE),
-    Option("max_concurrent", ("-c", "--max-concurrent"), "int", "Rollouts in flight at most; 0 "
-           "for no limit.", 32, "N", 0, also=-1, also_means="for no limit", **_LIMITS),
+    Option("max_concurrent", ("-c", "--max-concurrent"), "int", "Maximum number of "
+           "concurrent rollouts; 0 for no limit.", 32, "N", 0, also=-1, also_means="for no limit",
+           **_LIMITS),
     Option("max_concurrent_generation", ("--max-concurrent-generation",), "int", "Rollouts that "
            "are generated concurrently; as many as -c if left out.", None, "N", 1, **_LIMITS),
     Option("max_concurrent_scoring", ("--max-concurrent-scoring",), "int", "Rollouts that are "

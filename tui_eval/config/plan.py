@@ -26,7 +26,7 @@ class PlannedEndpoint(BaseModel):
     Args:
         key_var: Name of the environment variable with the key; empty for none.
         headers: Sent with every request.
-        max_concurrent: Rollouts in flight at it at most; 0 for no limit of its own.
+        max_concurrent: Maximum number of concurrent rollouts at it; 0 for no limit of its own.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -98,7 +98,7 @@ class RunPlan(BaseModel):
     shuffle_seed: int = 0
     """Seed of that order."""
     max_concurrent: int = 32
-    """Rollouts in flight at most; 0 or less for no limit."""
+    """Maximum number of concurrent rollouts; 0 or less for no limit."""
     max_concurrent_generation: int = Field(default=0, ge=0)
     """Rollouts that are generated concurrently; 0 for no limit of its own."""
     max_concurrent_scoring: int = Field(default=0, ge=0)

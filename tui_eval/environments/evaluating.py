@@ -101,7 +101,7 @@ class Evaluating:
                 where it is scored together.
             model: The model's name at the endpoint.
             sampling_args: Parameters of every model call, over the environment's own.
-            max_concurrent: Rollouts in flight at most; 0 or less for no limit.
+            max_concurrent: Maximum number of concurrent rollouts; 0 or less for no limit.
             results_path: The run's directory. A run that it holds is resumed: what is
                 done is kept, what errored or is missing runs.
             state_columns: Keys of the state that are saved with each output. For `advantage` the

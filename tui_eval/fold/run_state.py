@@ -39,7 +39,7 @@ class RunState(RolloutColumns, EndpointLimits):
     draw. Errored rollouts have no reward and no part in means and pass rates; they are counted in
     `by_stage[ERROR]`. `reward_most` is the greatest reward, 1 at least. `usage` has the tokens of
     all rollouts, `times` how long they took, and `outcomes` counts what became of them. `trend` has
-    the rewards in the order in which they came. `limit_moved` is the last change of the whole run's
+    the rewards in the order in which they came. `max_concurrent_changed` is the last change of that
     limit, `taken_back` how many rows were taken back to run again. `workers` has those of a run at
     work, where it has any. `last_cause` is why the last sleeping one does. `details` has what
     filters and sorting need of every finished rollout. `refusal` says why the disk takes nothing.
@@ -64,7 +64,7 @@ class RunState(RolloutColumns, EndpointLimits):
         self.unreadable_lines = self.unfinished = 0
         self.in_flight = 0
         self.refusal: ev.WritingMoved | None = None
-        self.limit_moved: ev.LimitMoved | None = None
+        self.max_concurrent_changed: ev.MaxConcurrentChanged | None = None
         self.workers: ev.WorkersSeen | None = None
         self.taken_back = 0
         self.changed = 0
@@ -315,8 +315,8 @@ class RunState(RolloutColumns, EndpointLimits):
         self.examples.remove_error(row // self.per_example)
         del self.errors[row]
 
-    def _on_LimitMoved(self, event: ev.LimitMoved) -> None:
-        self.limit_moved = event
+    def _on_MaxConcurrentChanged(self, event: ev.MaxConcurrentChanged) -> None:
+        self.max_concurrent_changed = event
         if self.run is not None:
             self.run = copy(self.run)
             self.run.max_concurrent = event.max_concurrent

@@ -9,8 +9,8 @@ from tui_eval.events import (
     EvaluationMoved,
     Event,
     GateMoved,
-    LimitMoved,
     ListedEvaluation,
+    MaxConcurrentChanged,
     Noticed,
     Refused,
     RunFinished,
@@ -55,7 +55,7 @@ class SuiteState(msgspec.Struct):
     notices: list[tuple[str, str]] = msgspec.field(default_factory=list)
     refused: list[tuple[str, str, str]] = msgspec.field(default_factory=list)
     gate_open: bool = True
-    limit_moved: LimitMoved | None = None
+    max_concurrent_changed: MaxConcurrentChanged | None = None
 
     def apply(self, event: Event) -> None:
         """Takes in one event of the root socket; of a run's own only the gate's change anything."""
@@ -73,8 +73,8 @@ class SuiteState(msgspec.Struct):
                 self.end = event
             case Noticed():
                 self.notices.append((event.level, event.text))
-            case LimitMoved() if self.started is not None:
-                self.limit_moved = event
+            case MaxConcurrentChanged() if self.started is not None:
+                self.max_concurrent_changed = event
                 self.started = replace(self.started, max_concurrent=event.max_concurrent)
             case GateMoved():
                 self.gate_open = event.open

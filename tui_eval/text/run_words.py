@@ -66,9 +66,9 @@ def _end_status(state: RunState, took: str) -> tuple[str, str]:
     return (f"■ {how}{'' if state.is_foreign else ', resumable'}", "warn")
 
 
-def moved_limit(state: RunState, now: float, requested: int | None) -> str:
+def changed_max_concurrent(state: RunState, now: float, requested: int | None) -> str:
     """Change of the run's limit, requested or recent: `16 → 24`."""
-    last, run = state.limit_moved, state.run
+    last, run = state.max_concurrent_changed, state.run
     if state.end is not None or run is None:
         return ""
     if requested is not None and requested != run.max_concurrent:

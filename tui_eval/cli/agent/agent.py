@@ -56,7 +56,7 @@ def _as_in_run(*names: str) -> Callable[[F], F]:
 @_text("--n", "n", metavar="N", help="Rollouts of each example.  [default: 1]")
 @_text("--pass-threshold", metavar="X", help="Score from which on a rollout passes.  "
        "[default: 1.0]")  # fmt: skip
-@_text("--batch-size", metavar="N", help="Rollouts in flight at most.  [default: 1]")
+@_text("--batch-size", metavar="N", help="Maximum number of concurrent rollouts.  [default: 1]")
 @_text("--max-turns", metavar="N", help="Most turns, as passed to the agent.  "
        "[default: 10]")  # fmt: skip
 @_text("--limit", metavar="N", help="Examples to run at most.  [default: all]")

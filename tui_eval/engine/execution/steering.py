@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval import clock
-from tui_eval.commands import Cancel, Command, MoveLimit, Rerun, SaveAs, SaveNow
+from tui_eval.commands import Cancel, Command, Rerun, SaveAs, SaveNow, SetMaxConcurrent
 from tui_eval.config.changes import change
 from tui_eval.config.plan import plan_to_toml
 from tui_eval.engine.execution.rerunning import Rerunning
@@ -15,7 +15,7 @@ from tui_eval.engine.execution.rollout_work import AtWork
 from tui_eval.engine.limits.limits import Held
 from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
 from tui_eval.errors import RefusedError
-from tui_eval.events import LimitMoved, Stage
+from tui_eval.events import MaxConcurrentChanged, Stage
 from tui_eval.runs.writer import write_atomically
 from tui_eval.text.figures import plural
 
@@ -26,7 +26,7 @@ class Steering:
     def __init__(self, parts: AtWork) -> None:
         self._parts = parts
         self._hub = parts.hub
-        self._limit = parts.prepared.started.max_concurrent
+        self._max_concurrent = parts.prepared.started.max_concurrent
         self._rerunning = Rerunning(parts, self._cannot_move)
 
     def handle(self, command: Command) -> None:
@@ -35,11 +35,11 @@ class Steering:
             self._cancel(command.row)
         elif isinstance(command, Rerun):
             self._rerun(command)
-        elif isinstance(command, MoveLimit):
+        elif isinstance(command, SetMaxConcurrent):
             total = self._hub.state.total
             for notice in open_file_notices(command.max_concurrent, total, "The limit"):
                 self._hub.answer(notice.text, False)
-            self._move_limit(within_open_files(command.max_concurrent, total))
+            self._set_max_concurrent(within_open_files(command.max_concurrent, total))
         elif isinstance(command, SaveAs):
             self._parts.schedule.start(self._save_as(Path(command.path)), Held())
         elif isinstance(command, SaveNow):
@@ -91,12 +91,12 @@ class Steering:
         why = self._parts.files.cannot_write(error)
         self._hub.answer(f"{what}: {why}. It is tried again until there is room.", False)
 
-    def _move_limit(self, limit: int) -> None:
-        before, self._limit = self._limit, limit
+    def _set_max_concurrent(self, limit: int) -> None:
+        before, self._max_concurrent = self._max_concurrent, limit
         if before == limit:
             return
         self._parts.limits.move(limit)
-        self._hub.publish(LimitMoved(0, clock.now(), limit, before))
+        self._hub.publish(MaxConcurrentChanged(0, clock.now(), limit, before))
         plan, run = self._parts.prepared.plan, self._parts.prepared.run
         plan.changes.append(change("max_concurrent", before, limit))
         try:

@@ -342,7 +342,7 @@ class SuiteLimits:
 
     @property
     def max_concurrent(self) -> int:
-        """Rollouts in flight at most; 0 for no limit."""
+        """Maximum number of concurrent rollouts; 0 for no limit."""
         return self._slots.phases.each
 
     @property

@@ -1,4 +1,4 @@
-"""The limit on rollouts in flight that this process's open files allow."""
+"""The maximum number of concurrent rollouts that this process's open files allow."""
 
 from __future__ import annotations
 
@@ -6,28 +6,29 @@ from tui_eval.errors import Notice, warning
 from tui_eval.open_files import file_limit, room_for_rollouts
 
 
-def within_open_files(most: int, total: int = 0) -> int:
-    """A limit of rollouts, lowered where there are not enough open files for so many.
+def within_open_files(max_concurrent: int, total: int = 0) -> int:
+    """`max_concurrent`, lowered where there are not enough open files for so many.
 
     Args:
-        most: 0 or less for no limit.
+        max_concurrent: 0 or less for no limit.
         total: Rollouts of the whole run; no more than these can be in flight. 0 if not known.
     """
-    most, room = max(most, 0), room_for_rollouts()
-    wanted = min(most, total) if most and total else most or total
-    return room if wanted > room else most
+    max_concurrent, room = max(max_concurrent, 0), room_for_rollouts()
+    wanted = min(max_concurrent, total) if max_concurrent and total else max_concurrent or total
+    return room if wanted > room else max_concurrent
 
 
-def open_file_notices(most: int, total: int = 0, name: str = "-c") -> list[Notice]:
+def open_file_notices(max_concurrent: int, total: int = 0, name: str = "-c") -> list[Notice]:
     """A notice where a limit is lowered: see `within_open_files`.
 
     Args:
         name: Of the limit where it was given.
     """
-    room = within_open_files(most, total)
-    if room == max(most, 0):
+    room = within_open_files(max_concurrent, total)
+    if room == max(max_concurrent, 0):
         return []
-    requested = f"{name} {most}" if most > 0 else "no limit of rollouts in flight"
+    is_limited = max_concurrent > 0
+    requested = f"{name} {max_concurrent}" if is_limited else "no limit of rollouts in flight"
     text = (
         f"{requested}: at most {room:,} rollouts are in flight, as a process may open "
         f"{file_limit():,} files here. Raise that before the start: "

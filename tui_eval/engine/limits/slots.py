@@ -51,7 +51,7 @@ class Slots:
     again afterwards, ahead of rollouts that have not begun.
 
     Args:
-        limit: Rollouts in flight at most; 0 or less for no limit.
+        limit: Maximum number of concurrent rollouts; 0 or less for no limit.
         most_asleep: Sleepers at which nothing new begins, so that an endpoint that refuses work is
             not flooded; `limit` if left out, and `LEAST_ASLEEP` at least.
     """

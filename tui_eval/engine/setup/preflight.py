@@ -267,7 +267,7 @@ def _limits(expanded: ExpandedRequest) -> tuple[int, int, int]:
     plans = [one.plan for one in expanded.evaluations]
     if not expanded.is_suite:
         return plans[0].max_concurrent, 0, 0
-    each = [_most_at_once(plan) for plan in plans]
+    each = [_max_concurrent_of(plan) for plan in plans]
     most = 0 if 0 in each else max(each, default=0)
     file = expanded.expansion.top
     top = {name: file[name].value or 0 for name in LIMITS if name in file}
@@ -276,7 +276,7 @@ def _limits(expanded: ExpandedRequest) -> tuple[int, int, int]:
 
 
 def _total(evaluations: Sequence[PlannedEvaluation]) -> int:
-    """The most rollouts in all; 0 where that depends on the sizes of datasets."""
+    """Number of all rollouts at most; 0 where that depends on the sizes of datasets."""
     sizes = [
         (one.plan.examples_taken or one.plan.num_examples, one.plan.rollouts_per_example)
         for one in evaluations
@@ -286,8 +286,8 @@ def _total(evaluations: Sequence[PlannedEvaluation]) -> int:
     return sum(examples * each for examples, each in sizes)
 
 
-def _most_at_once(plan: RunPlan) -> int:
-    """The most rollouts that an evaluation may have in flight; 0 for any number."""
+def _max_concurrent_of(plan: RunPlan) -> int:
+    """The maximum number of concurrent rollouts of an evaluation; 0 for no limit."""
     own = plan.max_concurrent_generation, plan.max_concurrent_scoring
     in_flight, *apart = Phases(plan.max_concurrent, *own).bounds()
     return sum(apart) if any(own) and all(apart) else max(in_flight, 0)

@@ -17,7 +17,16 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from tui_eval import clock
-from tui_eval.commands import Cancel, Command, MoveLimit, Pause, Rerun, SaveNow, Stop, Unpause
+from tui_eval.commands import (
+    Cancel,
+    Command,
+    Pause,
+    Rerun,
+    SaveNow,
+    SetMaxConcurrent,
+    Stop,
+    Unpause,
+)
 from tui_eval.config.command_line import resume_words
 from tui_eval.config.options import BUDGETS, BY_NAME
 from tui_eval.config.plan import Request
@@ -37,8 +46,8 @@ from tui_eval.errors import RefusedError
 from tui_eval.events import (
     Event,
     GateMoved,
-    LimitMoved,
     ListedEvaluation,
+    MaxConcurrentChanged,
     RunFinished,
     SuiteStarted,
 )
@@ -58,7 +67,7 @@ log = logging.getLogger("tui_eval.engine")
 
 PUBLISHED_EVERY_S = 0.4
 MAX_CONCURRENT = 64
-"""Evaluations that are worked on at once, at most: each has files and a socket open."""
+"""Maximum number of concurrent evaluations: each has files and a socket open."""
 
 IDLE_S = 0.1
 IDLE_LOOKS = 3
@@ -140,10 +149,10 @@ class Suite:
         """Handles a command on all evaluations."""
         if isinstance(command, Stop):
             self.stop()
-        elif isinstance(command, MoveLimit):
+        elif isinstance(command, SetMaxConcurrent):
             for notice in open_file_notices(command.max_concurrent, name="The limit"):
                 self._hub.answer(notice.text, False)
-            self._move_limit(within_open_files(command.max_concurrent))
+            self._set_max_concurrent(within_open_files(command.max_concurrent))
         elif isinstance(command, SaveNow):
             for session in self._working.values():
                 session.handle(command)
@@ -170,13 +179,13 @@ class Suite:
             self.handle(command)
             return
         if (
-            isinstance(command, MoveLimit)
+            isinstance(command, SetMaxConcurrent)
             and command.max_concurrent > self._limits.max_concurrent > 0
         ):
             self.handle(command)
         session.handle(command)
 
-    def _move_limit(self, limit: int) -> None:
+    def _set_max_concurrent(self, limit: int) -> None:
         """Moves the shared limit, and those of evaluations that are no lower.
 
         An evaluation that may have fewer rollouts in flight than all together keeps its own limit.
@@ -189,11 +198,11 @@ class Suite:
             if 0 < one.plan.max_concurrent < self._found.limits[0]:
                 continue
             if one.index in self._working:
-                self._working[one.index].handle(MoveLimit(limit))
+                self._working[one.index].handle(SetMaxConcurrent(limit))
             elif one.exit_code is None:
                 one.plan.max_concurrent = limit
         self._started = replace(self._started, max_concurrent=limit)
-        self._hub.publish(LimitMoved(0, clock.now(), limit, before))
+        self._hub.publish(MaxConcurrentChanged(0, clock.now(), limit, before))
 
     def emergency_close(self) -> int:
         """Closes all evaluations: see `Session.emergency_close`."""

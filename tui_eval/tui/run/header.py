@@ -24,7 +24,7 @@ from tui_eval.text.figures import (
     reward_text,
     tokens_text,
 )
-from tui_eval.text.run_words import moved_limit, status
+from tui_eval.text.run_words import changed_max_concurrent, status
 from tui_eval.text.stages import TOOL_FAILED
 from tui_eval.text.waits import LONG_S, longest_wait
 from tui_eval.tui.base.keys.keymap import key_for
@@ -55,7 +55,7 @@ class Header(LineView, can_focus=False):
         self.state = state
         self.now = now
         self.requested_pause: bool | None = None
-        self.requested_limit: int | None = None
+        self.requested_max_concurrent: int | None = None
         """The requested pause and limit that the engine has not answered yet."""
         self._longest_at = (0, 0)
         self._longest = 0.0
@@ -86,7 +86,7 @@ class Header(LineView, can_focus=False):
         how = status(state, self.feed.live, self.requested_pause, now)
         if (at := (int(now), state.running)) != self._longest_at:
             self._longest_at, self._longest = at, longest_wait(state, now)
-        bar = progress(state, now, width, self.requested_limit, named, self._longest)
+        bar = progress(state, now, width, self.requested_max_concurrent, named, self._longest)
         self._made_for, self._lines = (width, named), (title(state, how, width), bar)
 
 
@@ -134,18 +134,18 @@ def progress(
     state: RunState,
     now: float,
     width: int,
-    requested_limit: int | None = None,
+    requested_max_concurrent: int | None = None,
     named: bool = False,
     longest: float = 0.0,
 ) -> Line:
     """A bar of finished, running and waiting rollouts, and their numbers.
 
     Args:
-        requested_limit: The limit that was just requested, until the engine answers.
+        requested_max_concurrent: The limit that was just requested, until the engine answers.
         named: Whether the environment is named before the bar, where both have room.
         longest: Seconds of the longest wait of a rollout.
     """
-    moved = moved_limit(state, now, requested_limit)
+    moved = changed_max_concurrent(state, now, requested_max_concurrent)
     if state.run is None:
         return (("─" * width, "rule"),)
     name: Line = ((one_line(state.run.env_id, MOST_NAME), "role"), ("  ", "")) if named else EMPTY
@@ -157,7 +157,7 @@ def progress(
         if room >= (least if words < 3 else WIDE // 4):
             counts = (state.finished, state.errored, state.running, state.expected)
             return (*name, *bar_spans(*counts, room), ("  ", ""), *spans)
-    return progress(state, now, width, requested_limit) if named else spans
+    return progress(state, now, width, requested_max_concurrent) if named else spans
 
 
 def bar_spans(finished: int, errored: int, running: int, total: int, width: int) -> list[Span]:

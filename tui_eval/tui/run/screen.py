@@ -174,8 +174,8 @@ class RunScreen(DrawnScreen[None]):
                 self.annotations.open()
             case events.WritingMoved():
                 self.saving.writing_moved(event)
-            case events.LimitMoved():
-                self.header.requested_limit = None
+            case events.MaxConcurrentChanged():
+                self.header.requested_max_concurrent = None
                 self.say(max_concurrent_text(event.max_concurrent))
             case events.Noticed() if not self.feed.live:
                 self.say(event.text)

@@ -131,7 +131,7 @@ class RunStatus:
 
     @property
     def max_concurrent(self) -> int | None:
-        """Rollouts in flight at most, of all at the root; 0 for no limit, None while unknown."""
+        """The maximum of rollouts, of all at the root; 0 for no limit, None while unknown."""
         return self._state.run.max_concurrent if self._state.run is not None else None
 
     @property

@@ -20,12 +20,12 @@ BACK = STAY._replace(label="back")
 
 
 def max_concurrent_text(limit: int) -> str:
-    """What is said where the limit is another one; 0 is none."""
+    """A message about a changed maximum; 0 is none."""
     return f"max_concurrent is {limit_text(limit)}"
 
 
-def next_limit(now: int, by: int) -> int:
-    """The next number of rollouts in flight: 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48 and so on.
+def next_max_concurrent(now: int, by: int) -> int:
+    """The next maximum: 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48 and so on.
 
     Args:
         now: At least 1.
@@ -100,14 +100,14 @@ class Steering:
         return Prompt(title, text, [yes, STAY._replace(label="keep it running")])
 
     def action_limit(self, by: int) -> None:
-        """Raises or lowers how many rollouts are in flight at most."""
-        from tui_eval.commands import MoveLimit
+        """Raises or lowers the maximum number of concurrent rollouts."""
+        from tui_eval.commands import SetMaxConcurrent
 
         screen, status = self._screen, self._screen.status
         if not status.at_work:
             screen.say(status.why_not("limit") or "No engine is at work on this.")
             return
-        requested = screen.header.requested_limit
+        requested = screen.header.requested_max_concurrent
         now = status.max_concurrent if requested is None else requested
         if now is None:
             screen.say(STILL_LOADING)
@@ -115,13 +115,13 @@ class Steering:
         if not now and by > 0:
             screen.say("There is no limit that could be raised.")
             return
-        wanted = next_limit(now or max(screen.state.running, 1) + 1, by)
+        wanted = next_max_concurrent(now or max(screen.state.running, 1) + 1, by)
         if wanted == now:
             pauses = f"{key_for('run.pause')} pauses the {screen.noun}"
             screen.say(f"1 is the least that max_concurrent can be; {pauses}.")
             return
-        screen.header.requested_limit = wanted
-        screen.root.send(MoveLimit(wanted))
+        screen.header.requested_max_concurrent = wanted
+        screen.root.send(SetMaxConcurrent(wanted))
         screen.say(max_concurrent_text(wanted))
         screen.header.update()
 
