@@ -13,7 +13,7 @@ from servers import FaultServer, Reply
 from setting_places import expanded, faults, plan, source, write
 
 from tui_eval.config import local_servers
-from tui_eval.config.explaining import explanation
+from tui_eval.config.explanation import explanation
 from tui_eval.config.local_servers import find_servers
 from tui_eval.config.options import CLIENT_TYPES, PROVIDERS
 from tui_eval.config.plan import Request, RunPlan, plan_to_toml, read_plan

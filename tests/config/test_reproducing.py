@@ -12,7 +12,7 @@ from made_plans import make_plan
 
 from tui_eval.config.options import BY_NAME, OPTIONS
 from tui_eval.config.plan import Request, RunPlan, plan_to_toml
-from tui_eval.config.reproducing import reproducing
+from tui_eval.config.reproduction import command_from
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -37,7 +37,7 @@ def read(line: str) -> tuple[str, dict[str, Any]]:
 
 
 def again(plan: RunPlan) -> tuple[RunPlan, str]:
-    line, left_out = reproducing(tomllib.loads(plan_to_toml(plan)))
+    line, left_out = command_from(tomllib.loads(plan_to_toml(plan)))
     assert left_out == []
     return planned(*read(line)), line
 
@@ -80,18 +80,18 @@ def test_the_command_gives_the_same_plan(raw: dict[str, Any]) -> None:
 
 def test_what_a_file_says_is_said_in_the_command() -> None:
     Path("one.toml").write_text('[[eval]]\nenv_id = "my-env"\nmodel = "mini"\nnum_examples = 9\n')
-    line, _ = reproducing(tomllib.loads(plan_to_toml(planned("one.toml", {}))))
+    line, _ = command_from(tomllib.loads(plan_to_toml(planned("one.toml", {}))))
     assert line == "tui-eval run my-env -m mini -n 9"
 
 
 def test_one_rollout_of_a_run_is_requested_by_the_id_of_its_example() -> None:
     info = tomllib.loads(plan_to_toml(planned("my-env", {"model": "mini", "num_examples": "9"})))
-    assert reproducing(info, example="7")[0] == "tui-eval run my-env -m mini --examples 7 -r 1"
-    line, _ = reproducing(info, example="a,b")
+    assert command_from(info, example="7")[0] == "tui-eval run my-env -m mini --examples 7 -r 1"
+    line, _ = command_from(info, example="a,b")
     assert line == """tui-eval run my-env -m mini --examples '["a,b"]' -r 1"""
     assert planned(*read(line)).examples == ["a,b"]
     with pytest.raises(ValueError, match="is empty or has spaces around it"):
-        reproducing(info, example=" a")
+        command_from(info, example=" a")
 
 
 def test_secrets_are_left_out_and_named() -> None:
@@ -102,7 +102,7 @@ def test_secrets_are_left_out_and_named() -> None:
         "heartbeat_url": "https://user:pass@beat.example/?key=1",
         "save_to_hf_hub": True,
     }
-    line, left_out = reproducing(tomllib.loads(plan_to_toml(planned("my-env", raw))))
+    line, left_out = command_from(tomllib.loads(plan_to_toml(planned("my-env", raw))))
     assert "sk-" not in line and "beat.example" not in line and "-H" not in line.split()
     assert "***" in line
     assert left_out == ["--header X-Team", "env_args.api_key", "--heartbeat-url", "-H"]
@@ -111,7 +111,7 @@ def test_secrets_are_left_out_and_named() -> None:
 def test_headers_of_replicas_come_with_their_registry() -> None:
     info = tomllib.loads(plan_to_toml(planned("my-env", {"model": "two"})))
     assert "X-Replica" in info["endpoints"][1]["headers"]
-    assert reproducing(info) == ("tui-eval run my-env -m two", [])
+    assert command_from(info) == ("tui-eval run my-env -m two", [])
 
 
 def test_the_command_of_another_programs_run_says_what_is_known() -> None:
@@ -124,7 +124,7 @@ def test_the_command_of_another_programs_run_says_what_is_known() -> None:
         "sampling_args": {"temperature": 0.7, "max_tokens": None},
         "env_args": {},
     }
-    line, left_out = reproducing(info)
+    line, left_out = command_from(info)
     assert line == (
         "tui-eval run gsm8k -m gpt-4.1-mini -b https://api.openai.com/v1 -T 0.7"
         """ -S '{"max_tokens": null}' -n 20"""
@@ -134,13 +134,13 @@ def test_the_command_of_another_programs_run_says_what_is_known() -> None:
 
 def test_inputs_of_a_program_have_no_command() -> None:
     with pytest.raises(ValueError, match="a program gave"):
-        reproducing({"env_id": "e", "model": "m", "given_inputs": True})
+        command_from({"env_id": "e", "model": "m", "given_inputs": True})
     with pytest.raises(ValueError, match="environment"):
-        reproducing({"model": "m"})
+        command_from({"model": "m"})
 
 
 def test_every_option_is_in_the_command_or_left_out_on_purpose() -> None:
-    from tui_eval.config.reproducing import LEFT_OUT, MODEL, PLAIN, TURNED
+    from tui_eval.config.reproduction import LEFT_OUT, MODEL, PLAIN, TURNED
 
     known = {*PLAIN, *TURNED, *MODEL, *LEFT_OUT, "env_id", "sampling_args"}
     assert {one for one in BY_NAME if BY_NAME[one].flags} - known == set()

@@ -41,7 +41,7 @@ def _explain(environment: str, typed: Mapping[str, Any]) -> int:
     from tui_eval.cli.console.printing import print_faults, print_stdout, warn
     from tui_eval.config.env_file import load_env_file
     from tui_eval.config.expansion import expand
-    from tui_eval.config.explaining import explanation
+    from tui_eval.config.explanation import explanation
     from tui_eval.config.plan import Request
 
     for notice in load_env_file():

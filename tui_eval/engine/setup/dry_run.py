@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.config.expansion import Expander
-from tui_eval.config.explaining import plain_settings
+from tui_eval.config.explanation import plain_settings
 from tui_eval.engine.setup.expanded_request import expand_request, settings_to_open
 from tui_eval.engine.setup.opened_environment import open_for_a_look
 from tui_eval.engine.setup.preflight import Checked, Preflight, examine, preflight

@@ -131,7 +131,7 @@ def of_example(state: RunState, row: int) -> Iterator[Copyable]:
 
 
 def _command_of(path: str, example: str | None = None) -> tuple[str, str]:
-    from tui_eval.config.reproducing import command_of
+    from tui_eval.config.reproduction import command_of
 
     line, left_out = command_of(Path(path), example)
     return line, (f"without {', '.join(left_out)}" if left_out else "")

@@ -43,7 +43,7 @@ AS_JSON = ("env_args", "extra_env_kwargs", "sampling_args")
 
 
 def command_of(path: Path, example: str | None = None) -> tuple[str, list[str]]:
-    """The command line that runs a run again; see `reproducing`.
+    """The command line that runs a run again; see `command_from`.
 
     Args:
         path: Path of the run.
@@ -54,10 +54,10 @@ def command_of(path: Path, example: str | None = None) -> tuple[str, list[str]]:
     """
     run = find_run(path)
     requested = read_requested(run) if run.is_ours else {}  # without what the environment added
-    return reproducing(requested or read_info(run, format_of_run(run)), example)
+    return command_from(requested or read_info(run, format_of_run(run)), example)
 
 
-def reproducing(info: Mapping[str, Any], example: str | None = None) -> tuple[str, list[str]]:
+def command_from(info: Mapping[str, Any], example: str | None = None) -> tuple[str, list[str]]:
     """The command line, and the names of what it had to leave out.
 
     Args:
