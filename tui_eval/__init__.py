@@ -49,12 +49,12 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "MissingKeyError",
         "ensure_keys",
     ),
-    "tui_eval.compat.loading": ("load_environment",),
+    "tui_eval.compat.loader": ("load_environment",),
     "tui_eval.environments.adapters.mcp_env": ("MCPEnv",),
     "tui_eval.environments.multi_turn": ("MultiTurnEnv",),
     "tui_eval.environments.adapters.openenv_env": ("OpenEnvEnv",),
     "tui_eval.environments.adapters.reasoning_gym_env": ("ReasoningGymEnv",),
-    "tui_eval.environments.recording": (
+    "tui_eval.environments.recorded_results": (
         "record",
         "tool",
     ),

@@ -16,7 +16,7 @@ from tui_eval.clients.openai_responses import OpenAIResponsesClient as OpenAIRes
 from tui_eval.clients.openai_token import (
     OpenAIChatCompletionsTokenClient as OpenAIChatCompletionsTokenClient,
 )
-from tui_eval.compat.loading import load_environment as load_environment
+from tui_eval.compat.loader import load_environment as load_environment
 from tui_eval.environments.adapters.gym_env import EpisodicSumRubric as EpisodicSumRubric
 from tui_eval.environments.adapters.gym_env import GymEnv as GymEnv
 from tui_eval.environments.adapters.mcp_env import MCPEnv as MCPEnv
@@ -40,8 +40,8 @@ from tui_eval.environments.multi_turn import MultiTurnEnv as MultiTurnEnv
 from tui_eval.environments.outputs import (
     print_prompt_completions_sample as print_prompt_completions_sample,
 )
-from tui_eval.environments.recording import record as record
-from tui_eval.environments.recording import tool as tool
+from tui_eval.environments.recorded_results import record as record
+from tui_eval.environments.recorded_results import tool as tool
 from tui_eval.environments.single_turn import SingleTurnEnv as SingleTurnEnv
 from tui_eval.environments.stateful_tool_env import StatefulToolEnv as StatefulToolEnv
 from tui_eval.environments.tool_env import ToolEnv as ToolEnv

@@ -16,7 +16,7 @@ from interpreters import add_package, make_interpreter
 from program import Program
 
 from tui_eval.cli.requirements import check_needs
-from tui_eval.environments.finding import find_environment
+from tui_eval.environments.discovery import find_environment
 from tui_eval.environments.needs import needs_of
 from tui_eval.installing import install_command, own_venv
 

@@ -11,14 +11,14 @@ import pytest
 
 import tui_eval
 from tui_eval.compat import verifiers_alias
-from tui_eval.environments.finding import find_environment, known_environments
-from tui_eval.environments.loading import load_environment
+from tui_eval.environments.discovery import find_environment, known_environments
+from tui_eval.environments.loader import load_environment
 from tui_eval.errors import RefusedError
 
 PROGRAM = """
 import sys
 from pathlib import Path
-from tui_eval.compat.loading import load_environment
+from tui_eval.compat.loader import load_environment
 for name in sys.argv[1:]:
     env = load_environment(name, environments_dir=Path("environments"))
     print(name, env.dataset[0]["question"], env.system_prompt)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tui_eval.compat import verifiers_alias
-from tui_eval.compat.loading import load_environment
+from tui_eval.compat.loader import load_environment
 from tui_eval.compat.verifiers_names import OLDER, REASONS
 from tui_eval.errors import RefusedError
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tui_eval.environments import importing
-from tui_eval.environments.finding import find_environment, known_environments
-from tui_eval.environments.loading import load_environment
+from tui_eval.environments import imports
+from tui_eval.environments.discovery import find_environment, known_environments
+from tui_eval.environments.loader import load_environment
 from tui_eval.errors import RefusedError
 from tui_eval.installing import install_command
 
@@ -24,7 +24,7 @@ def load_environment(level: str = "easy", seed: int = 0):
 def clean_imports(monkeypatch: pytest.MonkeyPatch):
     """Leaves no module and no folder on the path behind."""
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(importing, "_roots", {})
+    monkeypatch.setattr(imports, "_roots", {})
     before = set(sys.modules)
     yield
     for name in set(sys.modules) - before:
@@ -290,7 +290,7 @@ def test_in_a_process_of_its_own(tmp_path: Path):
     done = subprocess.run(
         [sys.executable, "-c", script],
         cwd=tmp_path,
-        env={"PYTHONPATH": str(Path(importing.__file__).parents[2])},
+        env={"PYTHONPATH": str(Path(imports.__file__).parents[2])},
         capture_output=True,
         text=True,
         check=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tui_eval.environments.loading import load
+from tui_eval.environments.loader import load
 from tui_eval.environments.local_code import local_code
 
 MAKES = """

@@ -172,5 +172,5 @@ def test_filling_in_a_form_imports_no_sdk_and_no_environment(program: Program) -
     rollouts, modules = said_by(program, FILL_IN_A_FORM)
     assert rollouts == 9
     unwanted = {"openai", "anthropic", "datasets", "pandas", "observed"}
-    unwanted |= {"tui_eval.environments.environment", "tui_eval.environments.loading"}
+    unwanted |= {"tui_eval.environments.environment", "tui_eval.environments.loader"}
     assert not unwanted & set(modules)

@@ -15,7 +15,7 @@ from tui_eval.errors import Fault, RefusedError
 if TYPE_CHECKING:
     from tui_eval.cli.installed import Installed
     from tui_eval.cli.requirements import Checked
-    from tui_eval.environments.finding import FoundEnvironment
+    from tui_eval.environments.discovery import FoundEnvironment
 
 LOADS_WITHIN_S = 120.0
 USUAL = Path("environments")
@@ -105,7 +105,7 @@ def _found(env_id: str, folder: Path, *, may_be_elsewhere: bool) -> FoundEnviron
     Raises:
         RefusedError: There is no such environment.
     """
-    from tui_eval.environments.finding import find_environment
+    from tui_eval.environments.discovery import find_environment
 
     try:
         return find_environment(env_id, folder)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import click
 
 from tui_eval.cli.env import USUAL, env_folder
-from tui_eval.environments.finding import LONGEST, module_name_of
+from tui_eval.environments.discovery import LONGEST, module_name_of
 from tui_eval.errors import Fault, RefusedError
 
 KINDS = {

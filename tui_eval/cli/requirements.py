@@ -18,7 +18,7 @@ from tui_eval.cli.installed import Installed, contradicted
 from tui_eval.config.environment_defaults import own_folder
 from tui_eval.engine.setup.hub_faults import LOG_IN
 from tui_eval.environments.dependencies import dependencies_of, package_of, project_file
-from tui_eval.environments.finding import FoundEnvironment
+from tui_eval.environments.discovery import FoundEnvironment
 from tui_eval.environments.needs import Need
 from tui_eval.errors import Fault
 from tui_eval.installing import own_venv

@@ -62,7 +62,7 @@ MODULES: dict[str, str | None] = {
     "verifiers.utils": None,
     "verifiers.utils.config_utils": "tui_eval.environments.keys",
     "verifiers.utils.decorators": "tui_eval.environments.decorators",
-    "verifiers.utils.env_utils": "tui_eval.environments.loading",
+    "verifiers.utils.env_utils": "tui_eval.environments.loader",
     "verifiers.utils.error_utils": "tui_eval.errors",
     "verifiers.utils.usage_utils": "tui_eval.environments.usage",
     "verifiers.utils.heartbeat": f"{_UTILS}.async_utils",

@@ -10,7 +10,7 @@ from typing import Any
 from tui_eval.config.options import FILE_KEYS
 from tui_eval.config.settings import Setting, Settings, table_settings
 from tui_eval.config.toml_files import TomlFile, read_toml
-from tui_eval.environments.finding import (
+from tui_eval.environments.discovery import (
     FoundEnvironment,
     find_environment,
     module_name_of,

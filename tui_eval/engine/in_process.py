@@ -29,7 +29,7 @@ from tui_eval.worker.replicas import Replicas
 
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
-    from tui_eval.environments.evaluating import GenerateRequest
+    from tui_eval.environments.evaluation import GenerateRequest
 
 log = logging.getLogger("tui_eval.engine")
 

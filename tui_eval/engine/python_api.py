@@ -32,7 +32,7 @@ from tui_eval.worker.examples import Examples, GivenExamples, read_table
 
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
-    from tui_eval.environments.evaluating import GenerateRequest
+    from tui_eval.environments.evaluation import GenerateRequest
 
 log = logging.getLogger("tui_eval.engine")
 

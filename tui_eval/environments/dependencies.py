@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tui_eval.environments.finding import FoundEnvironment, project_of
+from tui_eval.environments.discovery import FoundEnvironment, project_of
 
 _CALLED = {
     "Crypto": "pycryptodome",

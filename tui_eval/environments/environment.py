@@ -27,7 +27,7 @@ from tui_eval.environments.datasets.json_copy import copy_data
 from tui_eval.environments.datasets.rows import Source
 from tui_eval.environments.direct_rollouts import ClientCache, DirectRollouts
 from tui_eval.environments.ending import Ending, expect_teardown, expect_teardown_of_used
-from tui_eval.environments.evaluating import Evaluating
+from tui_eval.environments.evaluation import Evaluating
 from tui_eval.environments.usage import StateUsageTracker, count_usage, record_step, usage_tracker
 from tui_eval.errors import InvalidModelResponseError
 from tui_eval.events import Stage

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from tui_eval.environments.finding import (
+from tui_eval.environments.discovery import (
     Origin,
     find_environment,
     known_environments,

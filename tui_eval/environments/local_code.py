@@ -17,9 +17,9 @@ from pathlib import Path
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
+from tui_eval.environments.discovery import FoundEnvironment, find_environment
 from tui_eval.environments.env_group import EnvGroup
 from tui_eval.environments.environment import Environment
-from tui_eval.environments.finding import FoundEnvironment, find_environment
 from tui_eval.environments.source_files import is_virtual_environment, source_files
 from tui_eval.errors import RefusedError, is_ours
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
-from tui_eval.environments.finding import FoundEnvironment
+from tui_eval.environments.discovery import FoundEnvironment
 from tui_eval.environments.source_files import source_files
 
 Kind: TypeAlias = Literal["package", "key", "dataset", "address"]

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from tui_eval.call_limits import limited, noted
-from tui_eval.environments import recording
+from tui_eval.environments import recorded_results
 from tui_eval.environments.author_errors import message_of
 from tui_eval.environments.decorators import stop
 from tui_eval.environments.monitors import ToolMonitorRubric
@@ -234,7 +234,7 @@ class ToolEnv(MultiTurnEnv):
     ) -> ToolMessage:
         """The message of a call; it is not made again where its tool is declared so."""
         call, arguments = use.call, await self._arguments(use, messages, state, **kwargs)
-        if not recording.is_recorded(self.tool_map.get(call.name)):
+        if not recorded_results.is_recorded(self.tool_map.get(call.name)):
             return as_tool_message(await self.call_tool(call.name, arguments, call.id), call.id)
 
         async def make() -> dict[str, Any]:
@@ -242,7 +242,7 @@ class ToolEnv(MultiTurnEnv):
             return as_tool_message(made, call.id).model_dump()
 
         name = f"tool {call.name} {call.id}"
-        return as_tool_message(await recording.record(state, name, make), call.id)
+        return as_tool_message(await recorded_results.record(state, name, make), call.id)
 
     def _note_failure(
         self, use: Use, record: ToolRecord, failure: BaseException

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tui_eval.compat import install_verifiers_alias
 from tui_eval.config.settings import place_of
 from tui_eval.environments.author_errors import describe as one_line_of
-from tui_eval.environments.importing import keeping_names, local_roots
-from tui_eval.environments.loading import load
+from tui_eval.environments.imports import keeping_names, local_roots
+from tui_eval.environments.loader import load
 from tui_eval.errors import Fault, RefusedError, must_propagate
 from tui_eval.worker.describing.describe import describe
 from tui_eval.worker.describing.info import EnvironmentInfo, EnvironmentSettings

@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import fmean, median, pstdev
 from typing import Any, BinaryIO
 
-from tui_eval.compat.loading import load_environment
+from tui_eval.compat.loader import load_environment
 from tui_eval.compat.verifiers.async_utils import EventLoopLagMonitor, Heartbeat
 from tui_eval.compat.verifiers.logging_utils import print_prompt_completions_sample, print_time
 from tui_eval.compat.verifiers.path_utils import get_eval_results_path

@@ -15,7 +15,7 @@ from typing import Any
 from tui_eval.compat.verifiers.eval_utils import compute_pass_at_k
 from tui_eval.compat.verifiers.path_utils import get_results_path
 from tui_eval.compat.verifiers.version_utils import get_version_info
-from tui_eval.environments.evaluating import Evaluating
+from tui_eval.environments.evaluation import Evaluating
 from tui_eval.environments.outputs import is_json_serializable as is_json_serializable
 from tui_eval.environments.outputs import make_serializable
 from tui_eval.environments.outputs import state_to_output as state_to_output

@@ -25,8 +25,8 @@ from tui_eval.config.environment_defaults import environment_defaults, pyproject
 from tui_eval.config.fields import Shape
 from tui_eval.config.settings import Settings
 from tui_eval.config.toml_files import read_toml
-from tui_eval.environments.finding import FoundEnvironment, module_name_of
-from tui_eval.environments.loading import import_environment
+from tui_eval.environments.discovery import FoundEnvironment, module_name_of
+from tui_eval.environments.loader import import_environment
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.summary_json import VERSION, json_line, refused_object

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tui_eval.compat.osmosis.loading import load_environment
+from tui_eval.compat.osmosis.loader import load_environment
 
 __all__ = ["load_environment"]

@@ -13,14 +13,14 @@ from typing import Any
 
 from tui_eval.environments.author_errors import describe
 from tui_eval.environments.dependencies import requirement_of
-from tui_eval.environments.environment import Environment
-from tui_eval.environments.finding import (
+from tui_eval.environments.discovery import (
     FoundEnvironment,
     find_environment,
     framework_of,
     framework_of_class,
 )
-from tui_eval.environments.importing import import_file, keeping_names, leave_all
+from tui_eval.environments.environment import Environment
+from tui_eval.environments.imports import import_file, keeping_names, leave_all
 from tui_eval.errors import Fault, RefusedError, nearest
 from tui_eval.installing import install_command
 

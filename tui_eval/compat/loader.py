@@ -9,7 +9,7 @@ from typing import Any
 
 from tui_eval.compat.verifiers_alias import install_verifiers_alias
 from tui_eval.compat.verifiers_names import ROOT
-from tui_eval.environments import loading
+from tui_eval.environments import loader
 from tui_eval.environments.environment import Environment
 
 
@@ -32,4 +32,4 @@ def load_environment(
     """
     if ROOT not in sys.modules and importlib.util.find_spec(ROOT) is None:
         install_verifiers_alias()
-    return loading.load_environment(env_id, environments_dir=environments_dir, **env_args)
+    return loader.load_environment(env_id, environments_dir=environments_dir, **env_args)

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from tui_eval.environments.importing import local_roots
+from tui_eval.environments.imports import local_roots
 from tui_eval.errors import Fault, RefusedError, nearest
 from tui_eval.installing import install_command
 
