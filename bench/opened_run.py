@@ -71,7 +71,7 @@ async def opening(path: Path) -> dict[str, float]:
     """Opens the file through the feed, drains it tick by tick, and reads single rollouts."""
     from tui_eval.events import ReadingMoved, RolloutFinished
     from tui_eval.feeds.saved_feed import SavedFeed
-    from tui_eval.runs.opening import find_run
+    from tui_eval.runs.saved_run import find_run
 
     found: dict[str, float] = {"rows": 0, "private_mb": 0.0, "longest_lag_ms": 0.0}
     places = array("q")

@@ -41,7 +41,7 @@ def loaded_by(modules: str, suspects: tuple[str, ...]) -> str:
         "tui_eval.fold.run_state",
         "tui_eval.fold.trajectory",
         "tui_eval.events",
-        "tui_eval.runs.opening",
+        "tui_eval.runs.saved_run",
         "tui_eval.config.plan",
         "tui_eval.config.expansion",
         "tui_eval.config.draft",

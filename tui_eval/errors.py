@@ -27,7 +27,7 @@ Error                               environment   recorded on a rollout, with it
     └── JudgeError                  judge         rubrics/judge_call.py
 
 RefusedError                        exit code 2   what was requested cannot be run; config/, engine/
-├── UnwritableError                 exit code 1   runs/export/writing.py
+├── UnwritableError                 exit code 1   runs/export/writer.py
 ├── ConditionError                  exit code 2   fold/query/condition_parser.py
 └── FilterError                     exit code 2   fold/query/filter_parser.py
 

@@ -1,4 +1,4 @@
-"""Prompts refused for what they are: recognised whoever serves, and nothing else is."""
+"""Prompts refused for what they are: detected whoever serves, and nothing else is."""
 
 from __future__ import annotations
 

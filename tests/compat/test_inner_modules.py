@@ -14,7 +14,7 @@ from tui_eval.compat.verifiers.logging_utils import print_time
 from tui_eval.compat.verifiers.message_utils import message_to_printable, sanitize_tool_calls
 from tui_eval.compat.verifiers.path_utils import find_latest_incomplete_eval_results_path
 from tui_eval.errors import InfraError, ModelError, get_error_chain, get_vf_error_chain
-from tui_eval.runs.opening import find_run
+from tui_eval.runs.saved_run import find_run
 from tui_eval.state import State
 from tui_eval.types import ClientConfig
 

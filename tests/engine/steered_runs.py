@@ -11,7 +11,7 @@ from servers import Reply
 from tui_eval.events import CommandAnswered
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import saved_events
+from tui_eval.runs.saved_run import saved_events
 
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))

@@ -19,7 +19,7 @@ from tui_eval.errors import RefusedError
 from tui_eval.events import RolloutFinished, RunStarted
 from tui_eval.runs.journal_records import read_journal
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import saved_events
+from tui_eval.runs.saved_run import saved_events
 
 FILES = (
     *("results.jsonl", "results.index", "journal.jsonl", "metadata.json", "run.toml"),

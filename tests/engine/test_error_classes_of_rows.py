@@ -18,7 +18,7 @@ from servers import FaultServer, Reply
 import tui_eval as vf
 from tui_eval.fold.summary import summarize
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import read_run
+from tui_eval.runs.saved_run import read_run
 
 CHAT = "/v1/chat/completions"
 TALKS = Reply(body=chat_answer("yes"))

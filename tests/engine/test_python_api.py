@@ -17,7 +17,7 @@ from servers import FaultServer, Reply
 import tui_eval as vf
 from tui_eval.environments.datasets.example_table import ExampleTable
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import saved_events
+from tui_eval.runs.saved_run import saved_events
 
 
 def best(completions: Any) -> list[float]:

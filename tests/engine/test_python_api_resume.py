@@ -16,7 +16,7 @@ from servers import FaultServer, Reply
 from tui_eval.errors import RefusedError
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import saved_events
+from tui_eval.runs.saved_run import saved_events
 from tui_eval.runs.summary_json import summary_object
 
 

@@ -16,7 +16,7 @@ from steered_runs import CHAT
 from tiers import first_always
 
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import read_run
+from tui_eval.runs.saved_run import read_run
 
 FULL = """
 import os, pathlib, resource

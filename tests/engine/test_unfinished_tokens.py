@@ -14,7 +14,7 @@ from servers import FaultServer, Reply
 import tui_eval as vf
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import saved_events
+from tui_eval.runs.saved_run import saved_events
 
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))

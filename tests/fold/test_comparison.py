@@ -13,7 +13,7 @@ from tui_eval.fold.compare.alignment import align
 from tui_eval.fold.compare.compared_side import Side, differing_settings
 from tui_eval.fold.compare.comparison import Change, compare_runs
 from tui_eval.fold.trajectory import Rollout
-from tui_eval.runs.comparing import ComparedRun
+from tui_eval.runs.compared_runs import ComparedRun
 from tui_eval.runs.export.comparison import comparison_object
 from tui_eval.runs.layout import RunDir
 from tui_eval.text.verdict_words import verdict_look

@@ -9,7 +9,7 @@ from compared_sides import sentences, shares, side
 from msgspec.structs import replace
 
 from tui_eval.fold.compare.comparison import Comparison, compare_runs
-from tui_eval.runs.comparing import ComparedRun
+from tui_eval.runs.compared_runs import ComparedRun
 from tui_eval.runs.export.comparison import comparison_lines, comparison_object
 from tui_eval.runs.layout import RunDir
 from tui_eval.tui.compare.pane_lines import number_lines

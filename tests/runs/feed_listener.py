@@ -11,7 +11,7 @@ from pathlib import Path
 from tui_eval.events import Event
 from tui_eval.feeds.saved_feed import SavedFeed
 from tui_eval.fold.run_state import RunState
-from tui_eval.runs.opening import find_run
+from tui_eval.runs.saved_run import find_run
 
 PATIENCE_S = 20.0
 

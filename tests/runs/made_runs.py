@@ -12,11 +12,11 @@ from tui_eval.events import RolloutFinished
 from tui_eval.fold.run_state import RunState
 from tui_eval.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import saved_events
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.row import encode_row
 from tui_eval.runs.row_events import event_of
 from tui_eval.runs.row_places import RowPlaces
+from tui_eval.runs.saved_run import saved_events
 from tui_eval.runs.scan import scan
 from tui_eval.runs.writer import RunWriter
 from tui_eval.state import State

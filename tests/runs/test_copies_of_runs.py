@@ -11,7 +11,7 @@ import pytest
 from made_runs import line, write_run
 
 from tui_eval.errors import RefusedError
-from tui_eval.runs.opening import finished_on_disk
+from tui_eval.runs.saved_run import finished_on_disk
 from tui_eval.runs.unsaved import copy_run
 
 

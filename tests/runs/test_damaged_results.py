@@ -16,10 +16,10 @@ from tui_eval.events import HEAD, LineUnreadable, RolloutFinished
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.export.markdown import plain
 from tui_eval.runs.export.source import ExportSource
-from tui_eval.runs.export.writing import write_export
-from tui_eval.runs.formats.recognising import recognise
+from tui_eval.runs.export.writer import write_export
+from tui_eval.runs.formats.detection import detect
 from tui_eval.runs.formats.rows import read_row, row_event
-from tui_eval.runs.opening import find_run, read_rollout, saved_events
+from tui_eval.runs.saved_run import find_run, read_rollout, saved_events
 from tui_eval.runs.scan import Line, line_of
 
 DATA = Path(__file__).parents[1] / "data"
@@ -209,7 +209,7 @@ def test_any_file_is_recognised_or_refused(
 ) -> None:
     path = tmp_path_factory.mktemp("any") / "r.jsonl"
     path.write_bytes(data)
-    recognise(path)
+    detect(path)
     run = write_run(path.parent / "run", [data])
     state = RunState()
     for event in saved_events(run):

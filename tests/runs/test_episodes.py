@@ -11,9 +11,9 @@ from made_runs import opened
 
 from tui_eval.runs.discovery import find_runs
 from tui_eval.runs.export.source import row_object
+from tui_eval.runs.formats.detection import Format, detect
 from tui_eval.runs.formats.episodes import row_of
-from tui_eval.runs.formats.recognising import Format, recognise
-from tui_eval.runs.opening import find_run, read_rollout
+from tui_eval.runs.saved_run import find_run, read_rollout
 
 
 def trace(name: str = "agent", trainable: bool = True, **more: Any) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def test_episodes_are_read_under_any_name_by_folder_and_by_file(tmp_path: Path, 
     for one in records:
         one["traces"][0]["task"] = one["task"]
     path = write(tmp_path / "run", name, *records)
-    assert recognise(path) is Format.EPISODES
+    assert detect(path) is Format.EPISODES
     for named in (path, path.parent):
         state = opened(find_run(named))
         assert state.run is not None and (state.run.env_id, state.run.model) == ("sums", "m")

@@ -10,9 +10,9 @@ from made_runs import row, tool_state, write_run
 
 from tui_eval.fold.compare.comparison import Change, compare_runs
 from tui_eval.messages import UserMessage
-from tui_eval.runs.comparing import content_of, read_contents, side_of
-from tui_eval.runs.opening import find_run, read_run
+from tui_eval.runs.compared_runs import content_of, read_contents, side_of
 from tui_eval.runs.row import build_row, encode_row
+from tui_eval.runs.saved_run import find_run, read_run
 
 QUESTION: dict[str, Any] = {
     "prompt": [{"role": "system", "content": "be brief"}, {"role": "user", "content": "1 + 1?"}],

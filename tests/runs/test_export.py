@@ -20,8 +20,8 @@ from tui_eval.fold.columns import Note
 from tui_eval.runs.export.markdown import fenced, plain
 from tui_eval.runs.export.rows import safe_cell
 from tui_eval.runs.export.source import ExportSource
-from tui_eval.runs.export.writing import FORMATS, default_path, format_of, write_export, writer_of
-from tui_eval.runs.opening import read_run
+from tui_eval.runs.export.writer import FORMATS, default_path, format_of, write_export, writer_of
+from tui_eval.runs.saved_run import read_run
 
 HOSTILE = (
     "</pre></details><script>alert(1)</script>\n"

@@ -1,4 +1,4 @@
-"""Results of other programs: recognised by content, and shown with their own numbers."""
+"""Results of other programs: detected by content, and shown with their own numbers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tui_eval.fold.columns import seconds_of
 from tui_eval.fold.query.filtering import RowFilter
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.export.source import row_object
-from tui_eval.runs.formats.recognising import Format, recognise
-from tui_eval.runs.opening import find_run, read_rollout, saved_events
+from tui_eval.runs.formats.detection import Format, detect
+from tui_eval.runs.saved_run import find_run, read_rollout, saved_events
 
 DATA = Path(__file__).parents[1] / "data"
 RUNS, OTHERS = DATA / "runs", DATA / "others"
@@ -263,7 +263,7 @@ def test_the_first_lines_may_be_garbage(tmp_path: Path, lines: int) -> None:
     good = (OTHERS / "conversations.jsonl").read_bytes()
     file.write_bytes(b'{"messages": [{"role"\n' * lines + good)
     state = opened(find_run(file))
-    assert recognise(file) is Format.CHAT
+    assert detect(file) is Format.CHAT
     assert state.finished == 3
     assert [event.line for event in state.unreadable] == list(range(1, lines + 1))
 

@@ -9,7 +9,7 @@ import pytest
 from made_runs import line, write_run
 
 from tui_eval.errors import RefusedError
-from tui_eval.runs.opening import named_run
+from tui_eval.runs.saved_run import named_run
 
 
 def test_a_folder_above_one_run_names_it(tmp_path: Path) -> None:

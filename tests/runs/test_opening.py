@@ -16,7 +16,7 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.runs.index import IndexReader
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import RunLock
-from tui_eval.runs.opening import find_run, read_rollout, saved_events
+from tui_eval.runs.saved_run import find_run, read_rollout, saved_events
 
 OLD_RUNS = sorted((Path(__file__).parents[1] / "data" / "runs").iterdir())
 

@@ -18,8 +18,8 @@ from made_runs import line, rows_of, write_run
 from tui_eval.runs import repair as repairing
 from tui_eval.runs.index import IndexReader
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import finished_on_disk
 from tui_eval.runs.repair import Repaired, repair
+from tui_eval.runs.saved_run import finished_on_disk
 from tui_eval.runs.scan import scan
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from made_runs import line, opened, write_run
 
 from tui_eval.fold.rollout_columns import ERROR
-from tui_eval.runs.opening import find_run, finished_on_disk
 from tui_eval.runs.repair import repair
+from tui_eval.runs.saved_run import find_run, finished_on_disk
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 1), st.integers(0, 1), st.booleans(), st.integers(0, 9)), max_size=12

@@ -17,11 +17,11 @@ from tui_eval.fold.compare.comparison import compare_runs
 from tui_eval.fold.query.filtering import RowFilter
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.summary import summarize
-from tui_eval.runs.comparing import ComparedRun
+from tui_eval.runs.compared_runs import ComparedRun
 from tui_eval.runs.export.comparison import comparison_object
 from tui_eval.runs.export.source import ExportSource
-from tui_eval.runs.export.writing import write_export
-from tui_eval.runs.opening import find_run
+from tui_eval.runs.export.writer import write_export
+from tui_eval.runs.saved_run import find_run
 from tui_eval.runs.summary_json import json_line, summary_object
 from tui_eval.stats.quantiles import histogram
 from tui_eval.tui.run.numbers.lines import numbers

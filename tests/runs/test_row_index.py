@@ -14,9 +14,9 @@ from tui_eval.events import RolloutFinished, RunStarted
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs import row_index
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import read_rollout, saved_events
 from tui_eval.runs.replay import Replay
 from tui_eval.runs.row_index import FORGOTTEN_S, forget_old_indexes
+from tui_eval.runs.saved_run import read_rollout, saved_events
 
 ROWS = 400
 

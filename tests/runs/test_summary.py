@@ -12,9 +12,9 @@ from made_runs import failed_state, tool_state, write_run
 from tui_eval.errors import Fault
 from tui_eval.events import RolloutFinished, RunFinished, RunStarted
 from tui_eval.fold.run_state import RunState
-from tui_eval.runs.opening import saved_events
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.row import build_row, encode_row
+from tui_eval.runs.saved_run import saved_events
 from tui_eval.runs.summary_json import build_metadata
 from tui_eval.runs.writer import RunWriter, write_metadata
 

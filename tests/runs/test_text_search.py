@@ -13,7 +13,7 @@ from tui_eval.errors import RefusedError
 from tui_eval.fold.query.filtering import RowFilter
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import read_run
+from tui_eval.runs.saved_run import read_run
 from tui_eval.runs.selection import search_trajectories, select_rows
 
 

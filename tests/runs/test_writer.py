@@ -20,10 +20,10 @@ from tui_eval.events import RolloutFinished, RunFinished
 from tui_eval.runs import writer as writing
 from tui_eval.runs.index import IndexReader
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import saved_events
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.repair import repair
 from tui_eval.runs.row import encode_row
+from tui_eval.runs.saved_run import saved_events
 from tui_eval.runs.scan import scan
 from tui_eval.runs.writer import RunWriter, write_atomically, write_metadata
 

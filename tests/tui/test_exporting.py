@@ -15,7 +15,7 @@ import pytest
 from run_on_disk import feed_on_disk, run_on_disk
 from staging import Stage, over, staged_app
 
-from tui_eval.runs.export import writing
+from tui_eval.runs.export import writer
 from tui_eval.runs.export.child import Wanted
 from tui_eval.runs.export.process import Export
 from tui_eval.tui.copying.export_form import ExportDialog
@@ -107,7 +107,7 @@ async def test_nothing_is_replaced_silently(here: Path) -> None:
 async def test_what_stands_in_the_way_is_shown_before_and_after(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writing, "find_spec", lambda name: None)
+    monkeypatch.setattr(writer, "find_spec", lambda name: None)
     feed, run = feed_on_disk(here / "run")
     async with staged_app(feed) as stage:
         dialog = await opened(stage)

@@ -17,7 +17,7 @@ from tui_eval.feeds import saved_feed
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.trajectory import Rollout
 from tui_eval.runs import file_stamps
-from tui_eval.runs.opening import find_run, results_files
+from tui_eval.runs.saved_run import find_run, results_files
 from tui_eval.tui.compare.rollouts_screen import CompareRollouts
 from tui_eval.tui.run.reader import Reader
 

@@ -13,7 +13,7 @@ from tui_eval.fold.columns import Notes
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.notes import read_notes
-from tui_eval.runs.opening import named_run, read_run
+from tui_eval.runs.saved_run import named_run, read_run
 from tui_eval.runs.selection import SearchProgress, select_rows
 from tui_eval.runs.unsaved import newest_run
 

@@ -46,7 +46,7 @@ def command(
     from tui_eval.cli.chosen_rows import choose
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.runs.export.source import ExportSource
-    from tui_eval.runs.export.writing import format_of
+    from tui_eval.runs.export.writer import format_of
 
     kind = kind or (format_of(output) if output is not None else None)
     if kind is None:
@@ -61,7 +61,7 @@ def command(
 def _write(source: ExportSource, kind: str, output: Path | None, overwrite: bool) -> None:
     from tui_eval.cli.console.printing import print_stdout
     from tui_eval.cli.output import is_gone
-    from tui_eval.runs.export.writing import default_path, write_export, write_to_stdout
+    from tui_eval.runs.export.writer import default_path, write_export, write_to_stdout
     from tui_eval.text.figures import plural
 
     if output == Path("-"):

@@ -32,7 +32,7 @@ def command(
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.fold.columns import Note, note_key
     from tui_eval.runs.notes import read_notes, write_note
-    from tui_eval.runs.opening import named_run, read_run
+    from tui_eval.runs.saved_run import named_run, read_run
 
     run = named_run(path)
     state, _ = read_run(run)

@@ -8,7 +8,7 @@ from typing import Any
 
 from tui_eval.fold.pilot import Plan
 from tui_eval.fold.summary import Summary, summarize
-from tui_eval.runs.comparing import ComparedRun
+from tui_eval.runs.compared_runs import ComparedRun
 from tui_eval.runs.summary_json import VERSION
 from tui_eval.stats.cost import dollars_text
 from tui_eval.stats.power import MOST_EXAMPLES, Need

@@ -60,7 +60,7 @@ def command(
     from tui_eval.errors import RefusedError
     from tui_eval.exit_codes import VERDICTS, ExitCode
     from tui_eval.fold.pilot import NothingMeasuredError, plan_faults, plan_for
-    from tui_eval.runs.comparing import read_runs
+    from tui_eval.runs.compared_runs import read_runs
     from tui_eval.runs.summary_json import unstarted_object
 
     try:

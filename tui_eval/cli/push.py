@@ -34,8 +34,8 @@ def command(path: Path, name: str | None, private: bool) -> int:
     from tui_eval.cli.console.printing import print_faults, print_stdout, warn
     from tui_eval.errors import RefusedError
     from tui_eval.runs.hub_push import push_run, retry
-    from tui_eval.runs.opening import find_run
     from tui_eval.runs.run_info import read_requested
+    from tui_eval.runs.saved_run import find_run
 
     run = find_run(path)
     name = name or read_requested(run).get("hf_hub_dataset_name")

@@ -12,8 +12,8 @@ from tui_eval.cli.console.printing import print_stderr, warn
 from tui_eval.exit_codes import ExitCode, worst_run
 from tui_eval.runs.hub_push import dataset_name, retry
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import run_started
 from tui_eval.runs.run_info import read_requested
+from tui_eval.runs.saved_run import run_started
 
 
 def push_requested(runs: Mapping[int, tuple[RunDir, str]]) -> dict[int, dict[str, Any]]:

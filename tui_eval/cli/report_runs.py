@@ -83,7 +83,7 @@ class _Read(NamedTuple):
     @classmethod
     def of(cls, run: RunDir, as_json: bool, runs: int) -> _Read:
         from tui_eval.fold.summary import summarize
-        from tui_eval.runs.opening import read_run
+        from tui_eval.runs.saved_run import read_run
         from tui_eval.runs.summary_json import summary_object
 
         whole = read_run(run)
@@ -94,7 +94,7 @@ class _Read(NamedTuple):
 def _runs_to_report(paths: tuple[Path, ...]) -> tuple[list[RunDir], list[Fault]]:
     """The runs that were named, or the newest, and what is wrong with their names."""
     from tui_eval.errors import Fault, RefusedError
-    from tui_eval.runs.opening import named_runs
+    from tui_eval.runs.saved_run import named_runs
     from tui_eval.runs.unsaved import newest_run
 
     if paths:

@@ -17,7 +17,7 @@ def command(paths: tuple[Path, ...], output_dir: str | None) -> int:
     from tui_eval.cli.console.printing import print_faults, print_stdout
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.runs.layout import is_unsaved
-    from tui_eval.runs.opening import find_run
+    from tui_eval.runs.saved_run import find_run
     from tui_eval.runs.unsaved import keep
 
     faults: list[Fault] = []

@@ -173,7 +173,7 @@ def end_at_once(feed: LiveFeed, engine: EngineProcess) -> int:
 def _report(run: RunDir, state: RunState, *, abbreviated: bool) -> int:
     from tui_eval.cli.console.report import report_run
     from tui_eval.cli.pushing import code_with_pushes, dataset_of, push_requested
-    from tui_eval.runs.opening import read_run
+    from tui_eval.runs.saved_run import read_run
 
     code = report_run(run, state, abbreviated=abbreviated)
     if dataset_of(run) is not None:

@@ -64,7 +64,7 @@ def _look(run: RunDir) -> _Seen:
     from tui_eval.feeds.live_feed import ANSWERS_WITHIN_S, look_at_engine
     from tui_eval.fold.run_state import RunState
     from tui_eval.runs.lock import holder
-    from tui_eval.runs.opening import read_run
+    from tui_eval.runs.saved_run import read_run
 
     held, silent = holder(run.lock), ""
     if held is not None and held.socket:

@@ -13,7 +13,7 @@ from tui_eval.config.plan import RunPlan, read_plan
 from tui_eval.config.providers import PROVIDER_TABLE, Provider
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.saved_values import mapping
-from tui_eval.runs.formats.recognising import Format
+from tui_eval.runs.formats.detection import Format
 from tui_eval.runs.layout import RESULTS, RunDir, is_unsaved
 from tui_eval.runs.run_info import format_of_run, read_info, requested_shape
 

@@ -14,8 +14,8 @@ from tui_eval.config.secret_values import hidden_names
 from tui_eval.config.settings import SAMPLING
 from tui_eval.config.values import list_text
 from tui_eval.fold.saved_values import listing, mapping
-from tui_eval.runs.opening import find_run
 from tui_eval.runs.run_info import format_of_run, read_info, read_requested
+from tui_eval.runs.saved_run import find_run
 
 PLAIN = (
     "env_args", "extra_env_kwargs", "env_dir_path", "python", "no_alias", "num_examples",

@@ -204,16 +204,16 @@ class Repetitions:
 
 
 _PLAYERS: tuple[tuple[Callable[[Dialogue], bool], Callable[[Dialogue, Dice], Reply]], ...] = (
-    (reverse_text.recognises, reverse_text.reply),
-    (calculator.recognises, calculator.reply),
-    (word_guess.recognises, word_guess.reply),
+    (reverse_text.plays, reverse_text.reply),
+    (calculator.plays, calculator.reply),
+    (word_guess.plays, word_guess.reply),
 )
 
 
 def answer(dialogue: Dialogue, dice: Dice) -> Reply:
     """The next message of the assistant."""
-    for recognises, reply in _PLAYERS:
-        if recognises(dialogue):
+    for plays, reply in _PLAYERS:
+        if plays(dialogue):
             return reply(dialogue, dice)
     return generic.reply(dialogue, dice)
 

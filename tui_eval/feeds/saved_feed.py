@@ -13,9 +13,9 @@ from tui_eval.feeds.feed import NullFeed
 from tui_eval.fold.run_state import line_text
 from tui_eval.fold.trajectory import Rollout
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import read_rollout
 from tui_eval.runs.replay import Replay
 from tui_eval.runs.run_info import read_log
+from tui_eval.runs.saved_run import read_rollout
 
 MOST_WAITING = 5000
 """Events that are read ahead of the listener."""

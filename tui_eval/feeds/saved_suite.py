@@ -24,9 +24,9 @@ from tui_eval.feeds.feed import NullFeed
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.suite_state import CUT_OFF
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import saved_events
 from tui_eval.runs.outcome import saved_suite_outcome, unreadable
 from tui_eval.runs.run_info import read_metadata
+from tui_eval.runs.saved_run import saved_events
 
 
 def find_saved(file: Path) -> list[PlannedEvaluation]:

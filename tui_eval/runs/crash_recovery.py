@@ -13,10 +13,10 @@ from tui_eval.events import RunFinished
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import LockHeldError, RunLock, holder
-from tui_eval.runs.opening import saved_events
 from tui_eval.runs.outcome import finished, interrupted
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.run_info import read_metadata
+from tui_eval.runs.saved_run import saved_events
 from tui_eval.runs.summary_json import build_metadata
 from tui_eval.runs.writer import write_metadata
 

@@ -18,10 +18,9 @@ from tui_eval.fold.outcome_words import errors_as_0
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.saved_values import mapping, number_of
 from tui_eval.runs.formats import episodes
-from tui_eval.runs.formats.recognising import Format, recognise
+from tui_eval.runs.formats.detection import Format, detect
 from tui_eval.runs.layout import RunDir, is_unsaved, saved_roots, unsaved_root
 from tui_eval.runs.lock import Holder, holder
-from tui_eval.runs.opening import find_run, results_files, saved_events
 from tui_eval.runs.run_info import (
     env_id_of,
     format_of_run,
@@ -32,6 +31,7 @@ from tui_eval.runs.run_info import (
     requested_shape,
     requested_values,
 )
+from tui_eval.runs.saved_run import find_run, results_files, saved_events
 from tui_eval.runs.scan import count_rows
 from tui_eval.stats.intervals import interval_name
 
@@ -147,7 +147,7 @@ def _runs_at(path: Path) -> Iterator[RunDir]:
         elif Path(folder) != path:
             for name in BY_NAME.keys() & set(names):
                 with contextlib.suppress(OSError):
-                    if recognise(Path(folder, name)) is BY_NAME[name]:
+                    if detect(Path(folder, name)) is BY_NAME[name]:
                         yield RunDir(Path(folder), name)
 
 

@@ -13,7 +13,7 @@ from tui_eval.fold.saved_values import whole_text
 from tui_eval.installing import extra_command
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
-from tui_eval.runs.opening import finished_on_disk, run_started
+from tui_eval.runs.saved_run import finished_on_disk, run_started
 from tui_eval.runs.scan import scan
 
 if TYPE_CHECKING:

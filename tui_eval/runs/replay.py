@@ -23,7 +23,7 @@ from tui_eval.events import (
 from tui_eval.runs.contradictions import RowSums, contradictions, recorded_means
 from tui_eval.runs.file_stamps import Settling, Stamp, stamp_of
 from tui_eval.runs.formats import osmosis
-from tui_eval.runs.formats.recognising import Format
+from tui_eval.runs.formats.detection import Format
 from tui_eval.runs.formats.rows import reward_fault, row_event
 from tui_eval.runs.journal_records import InFlight, other_version, read_journal, tokens_in_flight
 from tui_eval.runs.layout import RunDir

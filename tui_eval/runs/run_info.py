@@ -15,7 +15,7 @@ import msgspec
 from tui_eval.events import RunStarted
 from tui_eval.fold.saved_values import mapping, number_of
 from tui_eval.runs.formats import episodes, osmosis, prime
-from tui_eval.runs.formats.recognising import Format, recognise
+from tui_eval.runs.formats.detection import Format, detect
 from tui_eval.runs.layout import RESULTS, RunDir, is_unsaved
 from tui_eval.runs.scan import decode_row, line_of, scan
 
@@ -28,7 +28,7 @@ def format_of_run(run: RunDir) -> Format:
     if run.is_ours:
         return Format.OURS
     try:
-        return recognise(run.results) or Format.VERIFIERS
+        return detect(run.results) or Format.VERIFIERS
     except OSError:
         return Format.VERIFIERS
 

@@ -17,7 +17,7 @@ from tui_eval.fold.row_order import Sorting, listed_rows
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.trajectory import Rollout, from_row
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import SavedRows, find_run, values_of
+from tui_eval.runs.saved_run import SavedRows, find_run, values_of
 
 
 class SearchProgress(msgspec.Struct, frozen=True):

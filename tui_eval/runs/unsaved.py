@@ -17,9 +17,9 @@ from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.file_writing import cut_name
 from tui_eval.runs.layout import RunDir, is_unsaved, outputs_root, saved_roots, unsaved_root
 from tui_eval.runs.lock import LockHeldError, RunLock, holder
-from tui_eval.runs.opening import named_run
 from tui_eval.runs.rescue import remove_taken_in
 from tui_eval.runs.run_info import read_metadata
+from tui_eval.runs.saved_run import named_run
 from tui_eval.runs.scan import count_rows, decode_row
 
 KEPT_S = 14 * 24 * 3600.0

@@ -138,8 +138,8 @@ def _before(path: str | None) -> tuple[Mapping[str, Any], list[Fault]]:
     """The request of a named run; empty where it is no agent's, or none is named."""
     if path is None:
         return {}, []
-    from tui_eval.runs.opening import find_run
     from tui_eval.runs.run_info import read_requested
+    from tui_eval.runs.saved_run import find_run
 
     try:
         run = find_run(Path(path))

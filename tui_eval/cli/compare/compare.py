@@ -52,7 +52,7 @@ def command(
     """
     from tui_eval.cli.screen import compare_on_screen, has_terminal
     from tui_eval.errors import Fault, RefusedError
-    from tui_eval.runs.opening import named_runs
+    from tui_eval.runs.saved_run import named_runs
 
     if example is not None:
         return _compare_rollouts(paths, example, numbers, as_json=as_json)
@@ -86,7 +86,7 @@ def _compare_rollouts(
 
 def _compare_runs(paths: tuple[Path, ...], only: str | None, most: int, *, as_json: bool) -> int:
     from tui_eval.cli.console.printing import print_json, print_stdout
-    from tui_eval.runs.comparing import read_runs
+    from tui_eval.runs.compared_runs import read_runs
     from tui_eval.runs.export.comparison import comparison_lines, comparison_object
 
     runs = read_runs(paths)

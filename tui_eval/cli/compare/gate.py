@@ -12,7 +12,7 @@ from tui_eval.errors import Fault, RefusedError
 from tui_eval.stats.verdict import MARGIN
 
 if TYPE_CHECKING:
-    from tui_eval.runs.comparing import ComparedRun
+    from tui_eval.runs.compared_runs import ComparedRun
 
 
 @click.command("gate")
@@ -95,8 +95,8 @@ def _read(
     from tui_eval.cli.console.report import print_unreadable
     from tui_eval.fold.compare.gated_figures import gate_faults
     from tui_eval.fold.query.fields import number_from
-    from tui_eval.runs.comparing import read_runs
-    from tui_eval.runs.opening import named_runs
+    from tui_eval.runs.compared_runs import read_runs
+    from tui_eval.runs.saved_run import named_runs
 
     faults = _margin_faults(margin)
     if junit == Path("-"):

@@ -14,7 +14,7 @@ from tui_eval.exit_codes import VERDICTS, ExitCode, worst_verdict
 from tui_eval.fold.compare.comparison import Comparison
 from tui_eval.fold.compare.gated_figures import NAME_MOST, GatedFigure
 from tui_eval.printable import one_line, printable
-from tui_eval.runs.comparing import ComparedRun
+from tui_eval.runs.compared_runs import ComparedRun
 from tui_eval.runs.export.comparison import errors_object
 from tui_eval.runs.file_writing import new_file
 from tui_eval.runs.summary_json import VERSION

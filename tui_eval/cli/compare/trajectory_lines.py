@@ -14,7 +14,7 @@ from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.trajectory import Entry, Rollout
 from tui_eval.printable import one_line
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import named_run, read_rollout, read_run
+from tui_eval.runs.saved_run import named_run, read_rollout, read_run
 from tui_eval.runs.summary_json import VERSION
 
 TEXT_MOST = 66

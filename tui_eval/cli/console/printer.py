@@ -30,7 +30,7 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.fold.suite_state import EvaluationState, SuiteState
 from tui_eval.fold.trajectory import Rollout
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import read_rollout, read_run
+from tui_eval.runs.saved_run import read_rollout, read_run
 from tui_eval.text.figures import plural
 
 

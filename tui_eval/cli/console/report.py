@@ -14,8 +14,8 @@ from tui_eval.cli.resume_command import resume_lines, resuming
 from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import read_run
 from tui_eval.runs.outcome import failed
+from tui_eval.runs.saved_run import read_run
 from tui_eval.runs.summary_json import unstarted_object
 from tui_eval.text.figures import plural
 

@@ -24,7 +24,7 @@ from tui_eval.events import RunFinished
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.suite_state import EvaluationState, SuiteState
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import read_run
+from tui_eval.runs.saved_run import read_run
 from tui_eval.runs.outcome import UNSTARTED, interrupted, reported_outcome
 from tui_eval.runs.summary_json import several_object, summary_object, unstarted_object
 

@@ -137,7 +137,7 @@ _MOST_TURNS = 8
 _STEP = re.compile(r"^call_[0-9a-f]{20}(\d\d)$")
 
 
-def recognises(dialogue: Dialogue) -> bool:
+def plays(dialogue: Dialogue) -> bool:
     """Whether the tools and the question are those of calculator."""
     return set(_ARGUMENTS) <= set(dialogue.functions) and make_plan(dialogue.question) is not None
 

@@ -13,7 +13,7 @@ _OPENINGS = (
 )
 
 
-def recognises(dialogue: Dialogue) -> bool:
+def plays(dialogue: Dialogue) -> bool:
     """Whether the instructions are those of reverse-text."""
     return "<reversed_text>" in dialogue.instructions and bool(_text(dialogue))
 

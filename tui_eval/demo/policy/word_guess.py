@@ -25,7 +25,7 @@ def vocabulary() -> tuple[str, ...]:
     return tuple(word for place, word in enumerate(words) if place % 10)
 
 
-def recognises(dialogue: Dialogue) -> bool:
+def plays(dialogue: Dialogue) -> bool:
     """Whether the instructions are those of word-guess."""
     return "<guess>" in dialogue.instructions and "five letters" in dialogue.instructions
 

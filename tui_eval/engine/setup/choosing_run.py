@@ -24,7 +24,7 @@ from tui_eval.config.plan import Request, RunPlan, read_plan
 from tui_eval.errors import Notice, RefusedError
 from tui_eval.runs.layout import RunDir, saved_roots
 from tui_eval.runs.lock import holder
-from tui_eval.runs.opening import find_run
+from tui_eval.runs.saved_run import find_run
 from tui_eval.runs.unsaved import Incomplete, incomplete_runs
 
 MOST_SHOWN = 5

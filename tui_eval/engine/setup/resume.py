@@ -22,12 +22,12 @@ from tui_eval.runs.journal_records import (
     tokens_of_trajectory,
 )
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import read_run
 from tui_eval.runs.repair import Repaired, append_once, repair
 from tui_eval.runs.rescue import find_rescued
 from tui_eval.runs.row_events import event_of
 from tui_eval.runs.row_places import RowPlaces, example_id_of, unfinished_tokens
 from tui_eval.runs.run_info import read_metadata
+from tui_eval.runs.saved_run import read_run
 from tui_eval.runs.scan import scan
 from tui_eval.stats.cost import budget_spent, cost_of, run_prices
 from tui_eval.token_kinds import Tokens, minus, plus

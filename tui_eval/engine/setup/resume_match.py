@@ -19,7 +19,7 @@ from tui_eval.engine.setup.choosing_run import plan_of, roots_of
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
-from tui_eval.runs.opening import find_run
+from tui_eval.runs.saved_run import find_run
 from tui_eval.runs.unsaved import incomplete_runs
 
 

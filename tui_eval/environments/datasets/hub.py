@@ -1,4 +1,4 @@
-"""Hugging Face datasets: recognised without loading the package, checked by column, read by row."""
+"""Hugging Face datasets: detected without loading the package, checked by column, read by row."""
 
 from __future__ import annotations
 

@@ -19,15 +19,15 @@ from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.export.source import ExportSource
-from tui_eval.runs.export.writing import write_export
+from tui_eval.runs.export.writer import write_export
 from tui_eval.runs.notes import read_notes
-from tui_eval.runs.opening import find_run, saved_events
+from tui_eval.runs.saved_run import find_run, saved_events
 
 REPORTS_EVERY_S = 0.1
 
 
 class Wanted(msgspec.Struct):
-    """Request of an export: a run, in one of `writing.FORMATS`, to a path."""
+    """Request of an export: a run, in one of `writer.FORMATS`, to a path."""
 
     run: str
     kind: str

@@ -11,7 +11,7 @@ from tui_eval.fold.compare.paired_figures import PairedFigure
 from tui_eval.fold.mean_reward import mean_reward
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
-from tui_eval.runs.comparing import ComparedRun
+from tui_eval.runs.compared_runs import ComparedRun
 from tui_eval.runs.summary_json import VERSION, mean_object
 from tui_eval.text.changes import judged_texts, lettered
 from tui_eval.text.figures import (

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from tui_eval.fold.compare.compared_side import differing_settings
 from tui_eval.fold.compare.comparison import Comparison
 from tui_eval.printable import one_line
-from tui_eval.runs.comparing import ComparedRun
+from tui_eval.runs.compared_runs import ComparedRun
 from tui_eval.runs.export.comparison import comparison_object
 from tui_eval.runs.export.rows import safe_cell
 from tui_eval.runs.summary_json import json_line

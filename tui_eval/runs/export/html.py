@@ -24,7 +24,7 @@ QUESTION_MOST = 90
 
 
 def write_html(source: ExportSource, file: BinaryIO) -> Iterator[int]:
-    """See `writing.Writer`."""
+    """See `writer.Writer`."""
     figures = summary_figures(source)
     title = line(figures.pop("title"))
     file.write(as_bytes(_HEAD.format(title=title, style=STYLE)))

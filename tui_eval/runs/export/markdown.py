@@ -16,7 +16,7 @@ _SIGNS = re.compile(r"([\\`*_\[\]<>#!|~&$])")
 
 
 def write_markdown(source: ExportSource, file: BinaryIO) -> Iterator[int]:
-    """See `writing.Writer`."""
+    """See `writer.Writer`."""
     figures = summary_figures(source)
     file.write(as_bytes(f"# {plain(figures.pop('title'))}\n\n"))
     file.write(as_bytes("".join(f"- {plain(k)}: {plain(v)}\n" for k, v in figures.items())))

@@ -14,7 +14,7 @@ from tui_eval.printable import printable
 from tui_eval.runs.export.markdown import rollout_lines
 from tui_eval.runs.export.source import ExportSource, row_object
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import SavedRows, find_run
+from tui_eval.runs.saved_run import SavedRows, find_run
 
 
 def saved_line(state: RunState, row: int) -> str:

@@ -14,7 +14,7 @@ from tui_eval.fold.saved_values import mapping, whole_text
 from tui_eval.fold.trajectory import from_row
 from tui_eval.printable import harmless
 from tui_eval.runs.export.source import ExportSource, as_bytes, question_of, response_of
-from tui_eval.runs.formats.recognising import Format, as_row, format_of
+from tui_eval.runs.formats.detection import Format, as_row, format_of
 from tui_eval.runs.plain_json import encode_whatever
 from tui_eval.runs.row_places import example_id_of
 from tui_eval.runs.scan import decode_row
@@ -45,7 +45,7 @@ FORMULAS = tuple("=+-@\t\r\n＝＋－＠")
 
 
 def write_jsonl(source: ExportSource, file: BinaryIO) -> Iterator[int]:
-    """See `writing.Writer`."""
+    """See `writer.Writer`."""
     written = 0
     for row, line in source.lines():
         try:
@@ -77,7 +77,7 @@ def _row_line(line: bytes, example_id: Any) -> bytes:
 
 
 def write_csv(source: ExportSource, file: BinaryIO) -> Iterator[int]:
-    """See `writing.Writer`; with question and response, for spreadsheets."""
+    """See `writer.Writer`; with question and response, for spreadsheets."""
     kinds = named(source.state.usage.kinds)
     metrics = (f"metrics.{name}" for name in source.metrics)
     names = [*CSV_FIRST, *(f"tokens.{kind}" for kind in kinds), *metrics, *CSV_LAST]
@@ -117,7 +117,7 @@ def _line(cells: list[str]) -> bytes:
 
 
 def write_parquet(source: ExportSource, file: BinaryIO) -> Iterator[int]:
-    """See `writing.Writer`; with conversations as JSON text. Needs pyarrow."""
+    """See `writer.Writer`; with conversations as JSON text. Needs pyarrow."""
     import pyarrow
     from pyarrow import parquet
 

@@ -24,7 +24,7 @@ from tui_eval.fold.row_details import TOOLS_APART
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.trajectory import Rollout, content_text, from_row
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import SavedRows, values_of
+from tui_eval.runs.saved_run import SavedRows, values_of
 
 
 class ExportSource(msgspec.Struct, frozen=True):

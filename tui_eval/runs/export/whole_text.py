@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.trajectory import Rollout
 from tui_eval.printable import one_line
-from tui_eval.runs.comparing import ComparedRun, Source
+from tui_eval.runs.compared_runs import ComparedRun, Source
 from tui_eval.runs.export.comparison_formats import FORMATS, USUAL
 from tui_eval.runs.export.markdown import plain
 from tui_eval.runs.export.one_rollout import plain_json, rollout_markdown, saved_line

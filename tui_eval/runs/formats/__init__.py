@@ -1,1 +1,1 @@
-"""Formats of other programs: recognised by content, never by name, and read as our rows."""
+"""Formats of other programs: detected by content, never by name, and read as our rows."""

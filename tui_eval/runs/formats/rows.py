@@ -13,7 +13,7 @@ import msgspec
 from tui_eval.events import HEAD, RolloutFinished
 from tui_eval.fold.saved_values import mapping, score_of
 from tui_eval.fold.trajectory import content_text
-from tui_eval.runs.formats.recognising import as_row, format_of
+from tui_eval.runs.formats.detection import as_row, format_of
 from tui_eval.runs.row_events import event_of
 from tui_eval.runs.row_places import example_id_of
 from tui_eval.runs.scan import Line, encoding_fault, line_of

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tui_eval.text.figures import letter_of
 
 if TYPE_CHECKING:
-    from tui_eval.runs.comparing import ComparedRun
+    from tui_eval.runs.compared_runs import ComparedRun
 
 
 class _CancelledError(Exception):
@@ -53,7 +53,7 @@ class Reading:
     @property
     def again(self) -> Reading | None:
         """A new reading of the same runs; None where these have not changed."""
-        from tui_eval.runs.opening import size_of
+        from tui_eval.runs.saved_run import size_of
 
         is_changed = any(size_of(one.run.results) != one.size for one in self.runs)
         return Reading(self.paths) if is_changed else None
@@ -69,7 +69,7 @@ class Reading:
         gc.disable()  # each collection would go through all that was read, and stop the screen
         try:
             from tui_eval.fold.compare.compared_side import differing_settings
-            from tui_eval.runs.comparing import read_runs
+            from tui_eval.runs.compared_runs import read_runs
 
             runs = read_runs(self.paths, self._look)
             self.settings = differing_settings([one.side for one in runs])

@@ -33,7 +33,7 @@ from tui_eval.tui.base.look.ink import Line, Span, cut, left, letter_ink, line_w
 
 if TYPE_CHECKING:
     from tui_eval.fold.compare.comparison import Comparison
-    from tui_eval.runs.comparing import ComparedRun
+    from tui_eval.runs.compared_runs import ComparedRun
     from tui_eval.tui.compare.comparing import Reading
 
 NAME_LEAST, NAME_MOST = 8, 28

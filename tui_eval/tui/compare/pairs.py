@@ -21,7 +21,7 @@ from tui_eval.tui.compare.side_by_side import GUTTER, fitted
 if TYPE_CHECKING:
     from tui_eval.fold.compare.comparison import PairedExample
     from tui_eval.fold.run_state import RunState
-    from tui_eval.runs.comparing import Source
+    from tui_eval.runs.compared_runs import Source
 
 NAME_MOST = 28
 

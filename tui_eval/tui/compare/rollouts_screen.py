@@ -13,7 +13,7 @@ from textual.content import Content
 
 from tui_eval.fold.compare.alignment import Alignment, align
 from tui_eval.fold.rollout_columns import DONE
-from tui_eval.runs.comparing import Source
+from tui_eval.runs.compared_runs import Source
 from tui_eval.shipped import shipped
 from tui_eval.text.changes import LOOKS
 from tui_eval.text.stages import example_name

@@ -36,7 +36,7 @@ from tui_eval.tui.compare.pane_lines import number_lines, setting_lines
 
 if TYPE_CHECKING:
     from tui_eval.fold.compare.comparison import Comparison
-    from tui_eval.runs.comparing import ComparedRun
+    from tui_eval.runs.compared_runs import ComparedRun
     from tui_eval.runs.export.whole_text import WholeText
 
 TICK_S = 1 / 12

@@ -13,7 +13,7 @@ from textual.binding import BindingType
 from tui_eval.own_folders import shown_path, typed_path
 from tui_eval.runs.export.child import Wanted
 from tui_eval.runs.export.process import Export, Part
-from tui_eval.runs.export.writing import FORMATS, SUFFIXES, default_path, missing_package
+from tui_eval.runs.export.writer import FORMATS, SUFFIXES, default_path, missing_package
 from tui_eval.text.blocks import thread
 from tui_eval.text.figures import plural
 from tui_eval.tui.base.dialogs.dialog import Dialog

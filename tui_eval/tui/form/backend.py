@@ -140,7 +140,7 @@ def _resumed_plan(path: str | None) -> RunPlan | None:
     from tui_eval.config.options import NEWEST
     from tui_eval.config.plan import read_plan
     from tui_eval.errors import RefusedError
-    from tui_eval.runs.opening import find_run
+    from tui_eval.runs.saved_run import find_run
 
     if not path or path == NEWEST:
         return None

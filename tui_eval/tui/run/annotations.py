@@ -43,7 +43,7 @@ class Annotations:
     async def _read(self, path: str) -> None:
         from tui_eval.errors import RefusedError
         from tui_eval.runs.notes import read_notes
-        from tui_eval.runs.opening import find_run
+        from tui_eval.runs.saved_run import find_run
 
         try:
             notes = await asyncio.to_thread(lambda: read_notes(find_run(Path(path))))
@@ -76,7 +76,7 @@ class Annotations:
     async def _write(self, path: str, key: tuple[str, int], note: Note) -> None:
         from tui_eval.errors import RefusedError
         from tui_eval.runs.notes import write_note
-        from tui_eval.runs.opening import find_run
+        from tui_eval.runs.saved_run import find_run
 
         say = self._screen.say
         try:

@@ -184,7 +184,7 @@ class Saving:
 
     async def _copy(self, source: Path, target: Path) -> None:
         from tui_eval.errors import RefusedError
-        from tui_eval.runs.opening import find_run
+        from tui_eval.runs.saved_run import find_run
         from tui_eval.runs.unsaved import copy_run
 
         is_over = not self._screen.status.is_live

@@ -19,7 +19,7 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.fold.saved_values import listing, mapping
 from tui_eval.fold.trajectory import Rollout, content_text, from_row
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import SavedRows, named_runs, read_rollout, read_run, size_of
+from tui_eval.runs.saved_run import SavedRows, named_runs, read_rollout, read_run, size_of
 from tui_eval.runs.versions import DATASET, read_versions
 from tui_eval.text.figures import letter_of
 

@@ -1,4 +1,4 @@
-"""Recognises which program wrote a file of rollouts, by its content, or what it is instead."""
+"""Detects which program wrote a file of rollouts, by its content, or what it is instead."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ class Format(StrEnum):
     CHAT = "OpenAI chat"
 
 
-def recognise(path: Path, *, at_once: bool = False) -> Format | None:
+def detect(path: Path, *, at_once: bool = False) -> Format | None:
     """Format of a file; None where nothing in it is known. An empty file may become anything.
 
     Args:
         at_once: Only a file that begins with an object is read on.
     """
     now = path.stat()
-    return _recognised(path, at_once, now.st_dev, now.st_ino, now.st_mtime_ns, now.st_size)
+    return _detected(path, at_once, now.st_dev, now.st_ino, now.st_mtime_ns, now.st_size)
 
 
 @lru_cache(REMEMBERED)
-def _recognised(path: Path, at_once: bool, *state: int) -> Format | None:
+def _detected(path: Path, at_once: bool, *state: int) -> Format | None:
     """Format of a file in such a state."""
     with open(path, "rb", buffering=0) as file:
         first = file.read(1 << 16).removeprefix(BYTE_ORDER_MARK.encode())

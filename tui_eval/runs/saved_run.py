@@ -16,7 +16,7 @@ from tui_eval.errors import Fault, RefusedError
 from tui_eval.events import Event, ReadingMoved, RolloutFinished, RunFinished, RunStarted
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.trajectory import Rollout, from_row
-from tui_eval.runs.formats.recognising import as_row, recognise, what_it_is
+from tui_eval.runs.formats.detection import as_row, detect, what_it_is
 from tui_eval.runs.layout import NOTES, RESULTS, SUFFIXES, TEXT, RunDir, runs_below
 from tui_eval.runs.lock import holder
 from tui_eval.runs.replay import Replay
@@ -49,7 +49,7 @@ def _run_of_file(path: Path) -> RunDir:
     if path.name == RESULTS:
         return inside
     may_be_one = path.stat().st_size > 0 or (path.suffix in SUFFIXES and not inside.is_run())
-    if not _is_beside(path) and may_be_one and recognise(path) is not None:
+    if not _is_beside(path) and may_be_one and detect(path) is not None:
         return RunDir(path.parent, path.name)
     if inside.is_run() and path.suffix not in SUFFIXES:
         return inside
@@ -90,7 +90,7 @@ def results_files(folder: Path) -> list[str]:
         one.name
         for one in folder.iterdir()
         if one.suffix in (*SUFFIXES, TEXT) and not _is_beside(one) and one.is_file()
-        if one.stat().st_size and recognise(one, at_once=one.suffix == TEXT) is not None
+        if one.stat().st_size and detect(one, at_once=one.suffix == TEXT) is not None
     )
 
 
