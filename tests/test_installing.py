@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from interpreters import make_program
 
-from tui_eval import installing
-from tui_eval.installing import extra_command, install_command, install_command_for, own_venv
+from tui_eval import install_commands
+from tui_eval.install_commands import extra_command, install_command, install_command_for, own_venv
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_uv_installs_for_an_interpreter_where_it_is_there(on_the_path: Path) -> 
 def test_without_uv_an_interpreter_s_own_pip_does_or_is_made_first(
     on_the_path: Path, monkeypatch: pytest.MonkeyPatch, has_pip: bool
 ) -> None:
-    monkeypatch.setattr(installing, "find_spec", lambda name: name if has_pip else None)
+    monkeypatch.setattr(install_commands, "find_spec", lambda name: name if has_pip else None)
     for python, command in (
         (sys.executable, install_command(["cowsay"])),
         ("/v/bin/python", install_command_for("/v/bin/python", ["cowsay"], has_pip=has_pip)),

@@ -18,7 +18,7 @@ from program import Program
 from tui_eval.cli.requirements import check_needs
 from tui_eval.environments.discovery import find_environment
 from tui_eval.environments.needs import needs_of
-from tui_eval.installing import install_command, own_venv
+from tui_eval.install_commands import install_command, own_venv
 
 NEEDY = """
     import json

@@ -19,7 +19,7 @@ from servers import FaultServer
 
 from tui_eval.cli.main import cli
 from tui_eval.cli.serve.web_server import POLL_INTERVAL_S
-from tui_eval.installing import extra_command
+from tui_eval.install_commands import extra_command
 
 
 async def status(session: aiohttp.ClientSession, url: str, **headers: str) -> tuple[int, str]:

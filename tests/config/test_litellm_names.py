@@ -9,7 +9,7 @@ import pytest
 from tui_eval.config.litellm_names import PROVIDERS, name_model
 from tui_eval.config.plan import Request
 from tui_eval.errors import Fault
-from tui_eval.installing import extra_command
+from tui_eval.install_commands import extra_command
 
 pytestmark = pytest.mark.usefixtures("here")
 

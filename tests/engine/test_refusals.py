@@ -11,7 +11,7 @@ import pytest
 from program import Finished, Program
 from run_here import run_here
 
-from tui_eval.installing import install_command
+from tui_eval.install_commands import install_command
 
 DEMO = ("-m", "demo", "-n", "1", "-r", "1")
 

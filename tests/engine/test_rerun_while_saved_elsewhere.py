@@ -15,7 +15,7 @@ from servers import FaultServer, Reply
 from steered_runs import BAD, CHAT, GOOD, answered, as_on_disk, figures
 
 from tui_eval.commands import Rerun, SaveAs
-from tui_eval.engine.execution.rerunning import RETRIES_EVERY_S
+from tui_eval.engine.execution.reruns import RETRIES_EVERY_S
 from tui_eval.engine.transport.launcher import Launch
 from tui_eval.events import RunMoved
 from tui_eval.feeds.live_feed import LiveFeed

@@ -10,7 +10,7 @@ from tui_eval.environments import imports
 from tui_eval.environments.discovery import find_environment, known_environments
 from tui_eval.environments.loader import load_environment
 from tui_eval.errors import RefusedError
-from tui_eval.installing import install_command
+from tui_eval.install_commands import install_command
 
 ENV = """
 import tui_eval as vf

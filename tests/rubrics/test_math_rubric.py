@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from made_states import rollout, until
 
-from tui_eval.installing import extra_command
+from tui_eval.install_commands import extra_command
 from tui_eval.parsers.parser import Parser
 from tui_eval.rubrics import math_rubric
 from tui_eval.rubrics.comparer import Comparers

@@ -181,7 +181,7 @@ async def test_the_record_shows_where_the_function_failed():
     await Rubric([raises]).score_rollout(state)
     assert 'raise KeyError("lost")' in state.scores[0]["error"]
     assert "test_rubric.py" in state.scores[0]["error"]
-    assert "calling.py" not in state.scores[0]["error"]
+    assert "reward_call.py" not in state.scores[0]["error"]
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ async def test_the_row_shows_the_way_to_the_failure_and_its_causes():
         assert lines[-1] == "caused by KeyError: 'score'"
         assert "return deeper(40)" in record["error"]
         assert 'raise ValueError("no score in the reply") from error' in record["error"]
-        assert "rubrics/calling.py" not in record["error"]
+        assert "rubrics/reward_call.py" not in record["error"]
         assert "rubrics/threads.py" not in record["error"]
         assert len(lines) < 60
     assert row["error"]["error_chain_str"] == "ScoringError -> ValueError -> KeyError"

@@ -12,7 +12,7 @@ from made_runs import line, write_run
 
 from tui_eval.config.expansion import Expander
 from tui_eval.config.plan import Request
-from tui_eval.engine.setup.choosing_run import run_to_resume
+from tui_eval.engine.setup.resumed_run import run_to_resume
 from tui_eval.errors import Notice, RefusedError
 from tui_eval.runs.layout import RunDir, is_unsaved, new_run, outputs_root, run_name
 from tui_eval.runs.lock import RunLock

@@ -22,7 +22,7 @@ from tui_eval.engine.interpreters.interpreter import (
 )
 from tui_eval.engine.interpreters.missing_packages import contradictions, modules, same_as_own
 from tui_eval.errors import RefusedError
-from tui_eval.installing import install_command, install_command_for, packages_of
+from tui_eval.install_commands import install_command, install_command_for, packages_of
 
 
 class Installed(msgspec.Struct, frozen=True):

@@ -21,7 +21,7 @@ from tui_eval.environments.dependencies import dependencies_of, package_of, proj
 from tui_eval.environments.discovery import FoundEnvironment
 from tui_eval.environments.needs import Need
 from tui_eval.errors import Fault
-from tui_eval.installing import own_venv
+from tui_eval.install_commands import own_venv
 from tui_eval.own_folders import home_folder
 
 WITHIN_S = 5.0

@@ -31,7 +31,7 @@ def is_of_agent(env_id: str) -> bool:
 def newest_here(is_sought: Callable[[str], bool]) -> tuple[Incomplete | None, str]:
     """The newest incomplete run that was begun in this folder.
 
-    For a command that names no environment; where one is named, the engine's `choosing_run` looks
+    For a command that names no environment; where one is named, the engine's `resumed_run` looks
     for the run, and says why it has its own.
 
     Args:

@@ -112,7 +112,7 @@ def _print_at_work(app: TuiEvalApp, pid: int, at_end: Callable[[RunDir], None]) 
     from tui_eval.cli.console.printing import print_stdout, warn
     from tui_eval.cli.console.report import running_lines
     from tui_eval.cli.console.suite_lines import show_at_work
-    from tui_eval.cli.pushing import dataset_of
+    from tui_eval.cli.push_processes import dataset_of
     from tui_eval.runs.layout import RunDir
 
     if app.suite is not None:
@@ -172,7 +172,7 @@ def end_at_once(feed: LiveFeed, engine: EngineProcess) -> int:
 
 def _report(run: RunDir, state: RunState, *, abbreviated: bool) -> int:
     from tui_eval.cli.console.report import report_run
-    from tui_eval.cli.pushing import code_with_pushes, dataset_of, push_requested
+    from tui_eval.cli.push_processes import code_with_pushes, dataset_of, push_requested
     from tui_eval.runs.saved_run import read_run
 
     code = report_run(run, state, abbreviated=abbreviated)

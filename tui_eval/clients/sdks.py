@@ -11,7 +11,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from tui_eval.installing import install_command
+from tui_eval.install_commands import install_command
 
 _USED = ("APIStatusError", "APIConnectionError", "APITimeoutError", "APIResponseValidationError")
 """Exceptions that an SDK has if it is of the kind that is known here."""

@@ -11,7 +11,7 @@ from tui_eval.config.endpoints import EMBEDDED, read_registry, registry_path
 from tui_eval.config.local_servers import find_servers
 from tui_eval.config.providers import PROVIDER_TABLE, Provider
 from tui_eval.errors import Fault, nearest
-from tui_eval.installing import extra_command
+from tui_eval.install_commands import extra_command
 
 if TYPE_CHECKING:
     from tui_eval.config.plan import Request

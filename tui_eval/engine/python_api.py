@@ -26,8 +26,8 @@ from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.layout import RunDir, is_unsaved
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.types import ClientConfig, RolloutInput
-from tui_eval.worker.describing.describe import describe
-from tui_eval.worker.describing.info import Wanted
+from tui_eval.worker.description.describe import describe
+from tui_eval.worker.description.info import Wanted
 from tui_eval.worker.examples import Examples, GivenExamples, read_table
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ import msgspec
 
 from tui_eval.environments.imports import local_roots
 from tui_eval.errors import Fault, RefusedError, nearest
-from tui_eval.installing import install_command
+from tui_eval.install_commands import install_command
 
 Origin: TypeAlias = Literal["local", "bundled", "installed", "entry point"]
 

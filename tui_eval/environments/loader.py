@@ -22,7 +22,7 @@ from tui_eval.environments.discovery import (
 from tui_eval.environments.environment import Environment
 from tui_eval.environments.imports import import_file, keeping_names, leave_all
 from tui_eval.errors import Fault, RefusedError, nearest
-from tui_eval.installing import install_command
+from tui_eval.install_commands import install_command
 
 _ALIAS_HINT = (
     "In Python, call tui_eval.compat.install_verifiers_alias() first; on the command line, leave "

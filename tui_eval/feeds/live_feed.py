@@ -119,7 +119,7 @@ class LiveFeed:
         return self._received.run if self._received is not None else None
 
     def saved(self, row: int, offset: int, length: int) -> Rollout | None:
-        from tui_eval.runs.opening import read_rollout
+        from tui_eval.runs.saved_run import read_rollout
 
         return read_rollout(self._run, row, offset, length) if self._run else None
 

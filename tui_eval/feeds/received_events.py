@@ -27,9 +27,9 @@ from tui_eval.events import (
 from tui_eval.runs.crash_recovery import close_crashed_run, close_if_crashed
 from tui_eval.runs.index import IndexReader
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import finished_on_disk
 from tui_eval.runs.outcome import failed, lost_engine_outcome
 from tui_eval.runs.run_info import read_metadata
+from tui_eval.runs.saved_run import finished_on_disk
 
 
 class ReceivedEvents:

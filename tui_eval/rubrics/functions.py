@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tui_eval.rubrics.calling import name_of, read_signature
+from tui_eval.rubrics.reward_call import name_of, read_signature
 from tui_eval.types import RewardFunc
 
 

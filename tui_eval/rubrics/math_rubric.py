@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tui_eval.installing import extra_command
+from tui_eval.install_commands import extra_command
 from tui_eval.messages import Messages
 from tui_eval.parsers.answers import extract_boxed_answer
 from tui_eval.parsers.parser import MaybeThinkParser, Parser

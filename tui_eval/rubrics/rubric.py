@@ -21,9 +21,9 @@ from typing import Any, ClassVar, NamedTuple
 from tui_eval.output import CALL
 from tui_eval.parsers.parser import Parser
 from tui_eval.plain_calls.functions import plain_function
-from tui_eval.rubrics import calling
-from tui_eval.rubrics.calling import Failure, RewardFunction
+from tui_eval.rubrics import reward_call
 from tui_eval.rubrics.functions import HasFunctions, has_own
+from tui_eval.rubrics.reward_call import Failure, RewardFunction
 from tui_eval.rubrics.scored_state import (
     record_not_called,
     record_score,
@@ -113,7 +113,7 @@ class Rubric(HasFunctions):
         self._functions: dict[int, RewardFunction] = {}
         self._ordered: _Ordered | None = None
         if callable(funcs):
-            raise TypeError(f"'funcs' is a list of functions: [{calling.name_of(funcs)}]")
+            raise TypeError(f"'funcs' is a list of functions: [{reward_call.name_of(funcs)}]")
         if isinstance(weights, (str, int, float)):
             raise TypeError(f"'weights' is a list with a number for each function: [{weights}]")
         functions = list(funcs or [])
@@ -137,7 +137,9 @@ class Rubric(HasFunctions):
         """
         given: Any = weight
         if isinstance(given, str) or not abs(given) <= sys.float_info.max:  # NaN is not either
-            raise ValueError(f"The weight of {calling.name_of(func)!r} is {weight!r}, not a number")
+            raise ValueError(
+                f"The weight of {reward_call.name_of(func)!r} is {weight!r}, not a number"
+            )
         known = self._function(func)
         if timeout_seconds is not None:
             known.timeout_seconds = _limit(timeout_seconds)
@@ -211,7 +213,7 @@ class Rubric(HasFunctions):
                     len(self.funcs),
                     len(self.weights),
                 )
-            names = calling.metric_names(self.funcs)
+            names = reward_call.metric_names(self.funcs)
             given = zip(self.funcs, names, self.weights, strict=False)
             named = [_Named(self._with_hook(func), name, weight) for func, name, weight in given]
             parts = itertools.groupby(named, lambda one: one.known.signature.is_group)
@@ -226,15 +228,15 @@ class Rubric(HasFunctions):
         hook = "_call_group_reward_func" if is_group else "_call_individual_reward_func"
         if not has_own(self, Rubric, hook):
             return known
-        return calling.hooked(functools.partial(getattr(self, hook), func), is_group)
+        return reward_call.hooked(functools.partial(getattr(self, hook), func), is_group)
 
     def _function(self, func: RewardFunc) -> RewardFunction:
         known = self._functions.get(id(func))
         if known is None or known.func is not func:
-            plain = None if self.on_loop else plain_function(func, calling.name_of(func))
+            plain = None if self.on_loop else plain_function(func, reward_call.name_of(func))
             if plain is not None and not self.thread_safe:
                 plain.thread_safe = False
-            known = RewardFunction(func, calling.read_signature(func), plain)
+            known = RewardFunction(func, reward_call.read_signature(func), plain)
             self._functions[id(func)] = known
         return known
 
@@ -253,9 +255,9 @@ class Rubric(HasFunctions):
         Raises:
             Exception: What the function raised, or why what it gave is no number.
         """
-        values = functools.partial(calling.values_for, state, self.class_objects)
-        result = await calling.call(self._function(func), values, self._timeout_seconds)
-        return calling.unwrap(calling.number(result))
+        values = functools.partial(reward_call.values_for, state, self.class_objects)
+        result = await reward_call.call(self._function(func), values, self._timeout_seconds)
+        return reward_call.unwrap(reward_call.number(result))
 
     async def _call_group_reward_func(self, func: RewardFunc, states: list[State]) -> list[float]:
         """The scores that a group function gives; subclasses may have their own way.
@@ -263,18 +265,18 @@ class Rubric(HasFunctions):
         Raises:
             Exception: What the function raised, or why what it gave is not a number for each.
         """
-        values = functools.partial(calling.group_values, states, self.class_objects)
-        result = await calling.call(self._function(func), values, self._timeout_seconds)
-        return [calling.unwrap(one) for one in calling.numbers(result, len(states))]
+        values = functools.partial(reward_call.group_values, states, self.class_objects)
+        result = await reward_call.call(self._function(func), values, self._timeout_seconds)
+        return [reward_call.unwrap(one) for one in reward_call.numbers(result, len(states))]
 
     async def _score_each(self, functions: list[_Named], state: State) -> None:
-        values = functools.partial(calling.values_for, state, self.class_objects)
+        values = functools.partial(reward_call.values_for, state, self.class_objects)
         for one in functions:
-            printing = calling.Call()
+            printing = reward_call.Call()
             CALL.set(printing)
             state.observer.code_begins()
             result = await self._result(state, one, values)
-            score = calling.number(result)
+            score = reward_call.number(result)
             record_score(state, one.name, one.weight, score, printing.end())
         CALL.set(None)
 
@@ -284,26 +286,26 @@ class Rubric(HasFunctions):
             if state.get("error") is not None:
                 record_not_called(state, one.name, one.weight)
         scores: list[float | Failure] = []
-        printing = calling.Call()
+        printing = reward_call.Call()
         if alone:
             error = TypeError("needs all rollouts of the example, and one was scored by itself")
-            scores = [calling.failure(error)] * len(scored)
+            scores = [reward_call.failure(error)] * len(scored)
         elif scored:
             CALL.set(printing)
             scored[0].observer.code_begins()
-            values = functools.partial(calling.group_values, scored, self.class_objects)
+            values = functools.partial(reward_call.group_values, scored, self.class_objects)
             result = await self._result(scored[0], one, values)
             CALL.set(None)
-            scores = calling.numbers(result, len(scored))
+            scores = reward_call.numbers(result, len(scored))
         output = printing.end()
         for state, score in zip(scored, scores, strict=True):
             record_score(state, one.name, one.weight, score, output)
 
-    def _result(self, state: State, one: _Named, values: calling.Values) -> Awaitable[Any]:
+    def _result(self, state: State, one: _Named, values: reward_call.Values) -> Awaitable[Any]:
         """The result of a function, or a `Failure`."""
         if self.on_loop:
-            return calling.call(one.known, values, self._timeout_seconds)
-        return calling.call_limited(
+            return reward_call.call(one.known, values, self._timeout_seconds)
+        return reward_call.call_limited(
             state.observer, one.name, one.known, values, self._timeout_seconds
         )
 

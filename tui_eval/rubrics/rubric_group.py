@@ -10,8 +10,8 @@ from typing import Any
 from tui_eval.call_limits import limited
 from tui_eval.errors import ScoringError
 from tui_eval.observer import CURRENT
-from tui_eval.rubrics.calling import short
 from tui_eval.rubrics.functions import has_own
+from tui_eval.rubrics.reward_call import short
 from tui_eval.rubrics.rubric import WITHIN, Rubric
 from tui_eval.state import State
 from tui_eval.stats.rewards import GREATEST, is_number

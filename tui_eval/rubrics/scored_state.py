@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from tui_eval.errors import ScoringError
-from tui_eval.rubrics.calling import Failure
+from tui_eval.rubrics.reward_call import Failure
 from tui_eval.state import State
 from tui_eval.stats.rewards import is_equal, is_number
 from tui_eval.types import ScoreRecord

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.saved_values import whole_text
-from tui_eval.installing import extra_command
+from tui_eval.install_commands import extra_command
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 from tui_eval.runs.saved_run import finished_on_disk, run_started

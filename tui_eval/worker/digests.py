@@ -17,7 +17,7 @@ from tui_eval.runs.row import messages_list
 from tui_eval.runs.row_places import example_id_of
 from tui_eval.runs.scan import scan
 from tui_eval.runs.versions import RunBefore
-from tui_eval.worker.describing.info import Wanted
+from tui_eval.worker.description.info import Wanted
 
 MOST_EXAMPLES = 10_000
 """Examples that count; reading more of them would hold up the start."""

@@ -29,7 +29,7 @@ from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.redaction import Redactor
 from tui_eval.types import ClientConfig
 from tui_eval.worker import to_engine, to_worker
-from tui_eval.worker.describing.info import settings_of
+from tui_eval.worker.description.info import settings_of
 from tui_eval.worker.digests import digest_now
 from tui_eval.worker.end_causes import ERRORS
 from tui_eval.worker.engine_ports import (
@@ -51,7 +51,7 @@ from tui_eval.worker.logging.run_log import (
     set_up_logging,
 )
 from tui_eval.worker.memory import tune_memory
-from tui_eval.worker.opening import Loaded, describe_loaded, load_environment
+from tui_eval.worker.open_environment import Loaded, describe_loaded, load_environment
 from tui_eval.worker.ports import BEGIN_IN_ONE_TURN
 from tui_eval.worker.replicas import Replicas
 from tui_eval.worker.rollout_observer import RolloutObserver

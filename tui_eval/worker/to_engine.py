@@ -12,7 +12,7 @@ import msgspec
 
 from tui_eval.errors import Fault
 from tui_eval.events import MessagesAdded, RolloutStaged, TextAdded, ToolFinished
-from tui_eval.worker.describing.info import EnvironmentInfo
+from tui_eval.worker.description.info import EnvironmentInfo
 
 PROTOCOL = 11
 """The version of the messages in `to_worker` and this module."""

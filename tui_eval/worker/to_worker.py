@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from tui_eval.worker.describing.info import EnvironmentSettings
+from tui_eval.worker.description.info import EnvironmentSettings
 
 
 class ToWorker(msgspec.Struct, array_like=True):

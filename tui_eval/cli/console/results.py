@@ -19,13 +19,13 @@ from tui_eval.cli.console.printing import print_json, print_stderr, print_stdout
 from tui_eval.cli.console.report import ending_lines
 from tui_eval.cli.console.suite_lines import closing_lines
 from tui_eval.cli.console.summary_lines import result_lines
-from tui_eval.cli.pushing import code_with_pushes, push_requested
+from tui_eval.cli.push_processes import code_with_pushes, push_requested
 from tui_eval.events import RunFinished
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.suite_state import EvaluationState, SuiteState
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.saved_run import read_run
 from tui_eval.runs.outcome import UNSTARTED, interrupted, reported_outcome
+from tui_eval.runs.saved_run import read_run
 from tui_eval.runs.summary_json import several_object, summary_object, unstarted_object
 
 

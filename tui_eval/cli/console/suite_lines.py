@@ -10,7 +10,7 @@ from pathlib import Path
 from tui_eval.cli.console.printing import print_stdout, warn
 from tui_eval.cli.console.summary_lines import met, missing_column_lines
 from tui_eval.cli.console.table_lines import metric_lines, table_lines, table_width
-from tui_eval.cli.pushing import dataset_of
+from tui_eval.cli.push_processes import dataset_of
 from tui_eval.cli.resume_command import short_path, suite_resume_lines
 from tui_eval.events import STOPPED_EARLY, EvaluationMoved, ListedEvaluation, SuiteStarted
 from tui_eval.fold.outcome_words import errors_as_0, has_many_errors

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import click
 
 from tui_eval.errors import Fault
-from tui_eval.installing import extra_command
+from tui_eval.install_commands import extra_command
 
 PORT = 8899
 WITH_SCREEN = ("home", "new", "open", "run", "demo", "compare", "agent")

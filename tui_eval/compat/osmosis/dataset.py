@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tui_eval.errors import Fault, RefusedError
-from tui_eval.installing import extra_command
+from tui_eval.install_commands import extra_command
 
 WHERE = "-d/--dataset"
 REQUIRED = ("system_prompt", "user_prompt")

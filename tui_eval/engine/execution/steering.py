@@ -10,7 +10,7 @@ from tui_eval import clock
 from tui_eval.commands import Cancel, Command, Rerun, SaveAs, SaveNow, SetMaxConcurrent
 from tui_eval.config.changes import change
 from tui_eval.config.plan import plan_to_toml
-from tui_eval.engine.execution.rerunning import Rerunning
+from tui_eval.engine.execution.reruns import Reruns
 from tui_eval.engine.execution.rollout_work import AtWork
 from tui_eval.engine.limits.limits import Held
 from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
@@ -27,7 +27,7 @@ class Steering:
         self._parts = parts
         self._hub = parts.hub
         self._max_concurrent = parts.prepared.started.max_concurrent
-        self._rerunning = Rerunning(parts, self._cannot_move)
+        self._reruns = Reruns(parts, self._cannot_move)
 
     def handle(self, command: Command) -> None:
         """Handles a listener's command; what takes longer is done in a task of the run."""
@@ -66,7 +66,7 @@ class Steering:
             for row in command.rows or errors
             if row in errors and state.stage[row] == Stage.ERROR
             if command.error in ("", errors[row])
-        } - self._rerunning.requested
+        } - self._reruns.requested
         if self._parts.files.disk.error is not None:
             self._hub.answer("The disk refuses what is written: nothing can be moved there.", False)
             return
@@ -78,11 +78,11 @@ class Steering:
                 "No rollout of these has errored: there is nothing to run again.", False
             )
             return
-        self._rerunning.requested |= rows
+        self._reruns.requested |= rows
         self._parts.schedule.start(self._rerun_now(rows), Held())
 
     async def _rerun_now(self, rows: set[int]) -> None:
-        await self._rerunning.take_back(rows)
+        await self._reruns.take_back(rows)
         many = "One errored rollout runs" if len(rows) == 1 else f"{len(rows):,} errored ones run"
         self._hub.answer(f"{many} again; what they were is in superseded.jsonl.")
 

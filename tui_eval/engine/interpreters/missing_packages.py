@@ -29,7 +29,7 @@ from tui_eval.engine.interpreters.interpreter import (
 )
 from tui_eval.engine.interpreters.package_cache import clean, mark_used, new_folder
 from tui_eval.errors import Fault, RefusedError
-from tui_eval.installing import install_command_for
+from tui_eval.install_commands import install_command_for
 from tui_eval.process_guard import ProcessGuard
 from tui_eval.processes import signal_group
 from tui_eval.runs.layout import cache_root

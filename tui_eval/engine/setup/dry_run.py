@@ -20,7 +20,7 @@ from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.scan import count_rows
 from tui_eval.runs.summary_json import VERSION, refused_object
 from tui_eval.stats.cost import cost_of, run_prices
-from tui_eval.worker.describing.info import FirstRequest
+from tui_eval.worker.description.info import FirstRequest
 
 if TYPE_CHECKING:
     from tui_eval.config.plan import Request, RunPlan

@@ -31,7 +31,7 @@ from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.summary_json import VERSION, json_line, refused_object
 from tui_eval.tools.docstrings import read_docstring
-from tui_eval.worker.opening import install_alias
+from tui_eval.worker.open_environment import install_alias
 
 README_CHARACTERS = 64_000
 """How much of a README is reported."""

@@ -1,7 +1,7 @@
 """A request, expanded: its evaluations, each with the run that it resumes.
 
 A run alone is one evaluation; only the runs to resume are looked for in another way where a file
-has several (`choosing_run` says why). Nothing is loaded and nothing is written.
+has several (`resumed_run` says why). Nothing is loaded and nothing is written.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tui_eval.config.expansion import Expander, Expansion
 from tui_eval.config.litellm_names import name_model
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request, RunPlan
-from tui_eval.engine.setup.choosing_run import go_to_its_folder, plan_before, run_to_resume
 from tui_eval.engine.setup.resume_match import PlannedEvaluation, choose_runs
+from tui_eval.engine.setup.resumed_run import go_to_its_folder, plan_before, run_to_resume
 from tui_eval.engine.setup.suite_lock import at_work_on
 from tui_eval.errors import Fault, Notice
 from tui_eval.runs.layout import RunDir
-from tui_eval.worker.describing.info import EnvironmentSettings, Wanted, of_others, settings_of
+from tui_eval.worker.description.info import EnvironmentSettings, Wanted, of_others, settings_of
 
 
 class ExpandedRequest(msgspec.Struct, frozen=True):

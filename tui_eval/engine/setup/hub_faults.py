@@ -12,7 +12,7 @@ from typing import Any
 from tui_eval.config.plan import RunPlan
 from tui_eval.config.settings import place_of
 from tui_eval.errors import Fault, Notice, warning
-from tui_eval.installing import extra_command
+from tui_eval.install_commands import extra_command
 
 FLAG = "--save-to-hf-hub"
 WITHIN_S = 5.0

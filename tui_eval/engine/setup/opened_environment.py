@@ -13,10 +13,10 @@ from tui_eval.config.settings import place_of
 from tui_eval.engine.interpreters.interpreter import Interpreter
 from tui_eval.engine.transport.worker import Worker, ended_at_load, loaded
 from tui_eval.errors import Fault, Notice, RefusedError, WorkerEndedError
-from tui_eval.installing import install_command_for
-from tui_eval.worker.describing.info import EnvironmentInfo, EnvironmentSettings
+from tui_eval.install_commands import install_command_for
+from tui_eval.worker.description.info import EnvironmentInfo, EnvironmentSettings
 from tui_eval.worker.examples import Examples, Places
-from tui_eval.worker.opening import Loaded, describe_loaded, load_environment
+from tui_eval.worker.open_environment import Loaded, describe_loaded, load_environment
 
 
 class OpenedEnvironment(msgspec.Struct, frozen=True):

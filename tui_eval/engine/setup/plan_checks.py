@@ -17,12 +17,11 @@ from tui_eval.fold.query.condition_parser import check_names, parse_condition
 from tui_eval.fold.query.conditions import ConditionError
 from tui_eval.processes import free_memory, private_memory
 from tui_eval.runs.layout import RunDir, is_unsaved, outputs_root, unsaved_root
-from tui_eval.runs.saved_run import read_run
 from tui_eval.runs.rescue import find_rescued
 from tui_eval.runs.row import COLUMN_NAMES
 from tui_eval.runs.saved_run import read_run
 from tui_eval.types import RolloutInput
-from tui_eval.worker.describing.info import EnvironmentInfo
+from tui_eval.worker.description.info import EnvironmentInfo
 
 INDEPENDENT = "-i/--independent-scoring"
 COLUMNS = "-C"

@@ -35,9 +35,9 @@ from tui_eval.engine.setup.resume import misplaced_rows
 from tui_eval.engine.setup.resume_match import PlannedEvaluation
 from tui_eval.errors import Fault, Notice, RefusedError, warning
 from tui_eval.runs.layout import RunDir
-from tui_eval.worker.describing.info import EnvironmentInfo
-from tui_eval.worker.overriding import FLAG as REPLACED
-from tui_eval.worker.overriding import override_notices
+from tui_eval.worker.description.info import EnvironmentInfo
+from tui_eval.worker.overrides import FLAG as REPLACED
+from tui_eval.worker.overrides import override_notices
 
 LIMITS = ("max_concurrent", "max_concurrent_generation", "max_concurrent_scoring")
 

@@ -48,7 +48,7 @@ from tui_eval.runs.versions import (
 )
 from tui_eval.runs.writer import write_atomically
 from tui_eval.types import ClientConfig, EndpointClientConfig
-from tui_eval.worker.describing.info import EnvironmentInfo
+from tui_eval.worker.description.info import EnvironmentInfo
 from tui_eval.worker.examples import Examples, Places
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from tui_eval.events import RolloutFinished, RunStarted
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import RunLock
 from tui_eval.token_kinds import Tokens
-from tui_eval.worker.describing.info import EnvironmentInfo
+from tui_eval.worker.description.info import EnvironmentInfo
 from tui_eval.worker.examples import Examples, Places
 
 if TYPE_CHECKING:

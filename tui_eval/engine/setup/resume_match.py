@@ -1,6 +1,6 @@
 """The choice of the runs that the evaluations of a file resume: each its own.
 
-`choosing_run` says why one request has another search.
+`resumed_run` says why one request has another search.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tui_eval.config.adopted_plan import option_values, plan_to_resume
 from tui_eval.config.compatibility import changes, misfit, rows_key, same_size, settings_faults
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import RunPlan
-from tui_eval.engine.setup.choosing_run import plan_of, roots_of
+from tui_eval.engine.setup.resumed_run import plan_of, roots_of
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder

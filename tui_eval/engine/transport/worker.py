@@ -21,7 +21,7 @@ from tui_eval.events import WorkerSeen
 from tui_eval.fold.error_place import place_of
 from tui_eval.processes import private_memory
 from tui_eval.worker import to_engine, to_worker
-from tui_eval.worker.describing.info import EnvironmentSettings
+from tui_eval.worker.description.info import EnvironmentSettings
 from tui_eval.worker.end_causes import IGNORED, MEMORY, TIMEOUT
 from tui_eval.worker.link import Link
 from tui_eval.worker.vital_signs import NOBODY, LastCall, VitalSigns

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 from tui_eval.environments.datasets.example_table import as_dataset
 from tui_eval.environments.decorators import cleanup, stop
 from tui_eval.environments.multi_turn import MultiTurnEnv
-from tui_eval.installing import extra_command
+from tui_eval.install_commands import extra_command
 from tui_eval.messages import Messages, UserMessage, text_of
 from tui_eval.parsers.parser import Parser
 from tui_eval.rubrics.rubric import Rubric

@@ -17,7 +17,7 @@ from tui_eval.environments.adapters.mcp_http import http_client, sse_streams
 from tui_eval.environments.adapters.mcp_messages import MendedMessages, NotedMessages, Requests
 from tui_eval.environments.adapters.mcp_process import PrintedLines, started_server
 from tui_eval.errors import ToolError
-from tui_eval.installing import extra_command
+from tui_eval.install_commands import extra_command
 from tui_eval.process_guard import ProcessGuard
 from tui_eval.types import Tool
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from tui_eval.environments.datasets.example_table import as_dataset
 from tui_eval.environments.single_turn import SingleTurnEnv
 from tui_eval.errors import nearest
-from tui_eval.installing import extra_command
+from tui_eval.install_commands import extra_command
 from tui_eval.messages import Messages
 from tui_eval.parsers.parser import Parser
 from tui_eval.parsers.xml_parser import XMLParser

@@ -15,7 +15,7 @@ from tui_eval.environments.datasets.example_table import as_dataset
 from tui_eval.environments.decorators import cleanup
 from tui_eval.environments.multi_turn import MultiTurnEnv
 from tui_eval.errors import nearest
-from tui_eval.installing import extra_command
+from tui_eval.install_commands import extra_command
 from tui_eval.messages import Messages, UserMessage
 from tui_eval.parsers.parser import Parser
 from tui_eval.parsers.xml_parser import XMLParser

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 from tui_eval.environments.datasets.json_copy import plain_data
 from tui_eval.environments.datasets.prompt_rules import ROLES, PromptRules, is_json, row_faults
 from tui_eval.errors import Fault, RefusedError
-from tui_eval.installing import extra_command
+from tui_eval.install_commands import extra_command
 
 if TYPE_CHECKING:
     from datasets import Dataset

@@ -12,7 +12,7 @@ from typing import BinaryIO, TypeAlias
 import msgspec
 
 from tui_eval.errors import Fault, RefusedError, UnwritableError
-from tui_eval.installing import extra_command
+from tui_eval.install_commands import extra_command
 from tui_eval.runs.export.source import ExportSource
 from tui_eval.runs.file_writing import cut_name, is_replaceable, new_file
 from tui_eval.runs.layout import SUFFIXES as SUFFIXES_OF_RUNS

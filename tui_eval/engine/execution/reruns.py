@@ -38,7 +38,7 @@ POLL_INTERVAL_S = 0.05
 RETRIES_EVERY_S = 1.0
 
 
-class Rerunning:
+class Reruns:
     """Takes errored rows back and puts their rollouts first; one request after the other.
 
     `requested` are the rows of requests that are not done yet.

@@ -13,11 +13,11 @@ from tui_eval.environments.author_errors import describe as one_line_of
 from tui_eval.environments.imports import keeping_names, local_roots
 from tui_eval.environments.loader import load
 from tui_eval.errors import Fault, RefusedError, must_propagate
-from tui_eval.worker.describing.describe import describe
-from tui_eval.worker.describing.info import EnvironmentInfo, EnvironmentSettings
+from tui_eval.worker.description.describe import describe
+from tui_eval.worker.description.info import EnvironmentInfo, EnvironmentSettings
 from tui_eval.worker.examples import read_table
-from tui_eval.worker.overriding import FLAG as REPLACED
-from tui_eval.worker.overriding import override, override_faults
+from tui_eval.worker.overrides import FLAG as REPLACED
+from tui_eval.worker.overrides import override, override_faults
 
 if TYPE_CHECKING:
     from tui_eval.environments.datasets.example_table import ExampleTable

@@ -20,12 +20,12 @@ from tui_eval.environments.env_group import EnvGroup
 from tui_eval.environments.environment import Environment
 from tui_eval.environments.local_code import local_code, sources_of
 from tui_eval.errors import is_ours
-from tui_eval.rubrics.calling import name_of
 from tui_eval.rubrics.judge_rubric import JudgeRubric
+from tui_eval.rubrics.reward_call import name_of
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.versions import FILE, CodeVersion
-from tui_eval.worker.describing.scoring import rubrics_of
+from tui_eval.worker.description.scoring import rubrics_of
 
 # A process keeps the modules that it has imported, whatever becomes of their files.
 _FILES: WeakKeyDictionary[Environment, tuple[dict[str, str], list[str]]] = WeakKeyDictionary()

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.environments.env_group import EnvGroup
 from tui_eval.messages import to_messages
-from tui_eval.rubrics.calling import metric_names as names_of
+from tui_eval.rubrics.reward_call import metric_names as names_of
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.types import Tool
-from tui_eval.worker.describing.code import code_now, unwritten_columns
-from tui_eval.worker.describing.info import EnvironmentInfo, FirstRequest, Wanted
-from tui_eval.worker.describing.scoring import (
+from tui_eval.worker.description.code import code_now, unwritten_columns
+from tui_eval.worker.description.info import EnvironmentInfo, FirstRequest, Wanted
+from tui_eval.worker.description.scoring import (
     group_functions,
     has_more_metrics,
     metric_names,
@@ -25,7 +25,7 @@ from tui_eval.worker.describing.scoring import (
 )
 from tui_eval.worker.digests import examples_digest, run_before, version_of
 from tui_eval.worker.examples import pass_threshold
-from tui_eval.worker.overriding import single_turn_names
+from tui_eval.worker.overrides import single_turn_names
 
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment

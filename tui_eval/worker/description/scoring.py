@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.environments.env_group import EnvGroup, EnvGroupRubric
 from tui_eval.errors import Fault, Notice, nearest, warning
-from tui_eval.installing import extra_command
-from tui_eval.rubrics.calling import group_values, name_of, read_signature, values_for
-from tui_eval.rubrics.calling import metric_names as names_of
+from tui_eval.install_commands import extra_command
 from tui_eval.rubrics.functions import has_own
 from tui_eval.rubrics.judge_rubric import JudgeRubric
 from tui_eval.rubrics.math_rubric import MathRubric
+from tui_eval.rubrics.reward_call import group_values, name_of, read_signature, values_for
+from tui_eval.rubrics.reward_call import metric_names as names_of
 from tui_eval.rubrics.rubric import Rubric
 from tui_eval.rubrics.rubric_group import RubricGroup
 
