@@ -80,7 +80,7 @@ class EndpointClientConfig(BaseModel):
 
     @field_validator("api_base_url")
     @classmethod
-    def _without_what_came_along(cls, url: str) -> str:
+    def _unwrapped(cls, url: str) -> str:
         return unwrapped(url, "the URL of the endpoint")
 
 

@@ -31,12 +31,12 @@ def unwrapped(text: str, what: str) -> str:
 
 def collect(what: str) -> None:
     """Notes that a text was cleaned: for `collected`, or else in the log."""
-    said = f"White space, quotes or invisible characters around {what} were left out"
+    notice = f"White space, quotes or invisible characters around {what} were left out"
     reported = _COLLECTED.get()
     if reported is None:
-        log.warning("%s", said)
-    elif said not in reported:
-        reported.append(said)
+        log.warning("%s", notice)
+    elif notice not in reported:
+        reported.append(notice)
 
 
 def clean_variable(name: str) -> str:

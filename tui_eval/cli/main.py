@@ -158,7 +158,7 @@ def _reported(error: Exception, as_json: bool) -> int:
 
     end = interrupted(clock.now(), UNSTARTED)
     if isinstance(error, click.Abort) or was_interrupted(error):
-        _say_nothing_of_what_is_half_made()
+        _silence_unfinished_loop()
     elif isinstance(error, OSError) and error.filename:
         from tui_eval.cli.console.printing import warn
 
@@ -174,8 +174,8 @@ def _reported(error: Exception, as_json: bool) -> int:
     return end.exit_code
 
 
-def _say_nothing_of_what_is_half_made() -> None:
-    """An event loop that was being made when the signal came would say that as it goes."""
+def _silence_unfinished_loop() -> None:
+    """Hides the warnings of an event loop that a signal interrupted while it was created."""
     import warnings
 
     sys.unraisablehook = lambda _: None

@@ -67,9 +67,9 @@ def _push(run: RunDir, status: str, name: str) -> dict[str, Any]:
             encoding="utf-8",
             errors="replace",
         )
-        said = done.stdout if done.returncode == 0 else done.stderr
+        output = done.stdout if done.returncode == 0 else done.stderr
         pushed = done.returncode == 0
     except KeyboardInterrupt:
-        said, pushed = f"The push was stopped. Try again: {retry(run, name)}", False
-    print_stderr(said.splitlines())
-    return {"pushed": pushed, "text": " ".join(said.split())}
+        output, pushed = f"The push was stopped. Try again: {retry(run, name)}", False
+    print_stderr(output.splitlines())
+    return {"pushed": pushed, "text": " ".join(output.split())}

@@ -71,9 +71,9 @@ def check_needs(
         _package(need, by_name, installed) if need.kind == "package" else _CHECKS[need.kind](need)
         for need in needs
     ]
-    said = {one.how for one in checked if one.how}
+    hints = {one.how for one in checked if one.how}
     unmet = _unmet(wanted, project, found, installed)
-    return checked + [one for one in unmet if one.how not in said]
+    return checked + [one for one in unmet if one.how not in hints]
 
 
 def _dependencies(project: Path, installed: Installed) -> Iterator[tuple[Requirement, int]]:

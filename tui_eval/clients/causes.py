@@ -62,7 +62,7 @@ _TYPES = {
     "UnsupportedProtocol": "url",
 }
 """Causes by the names of exception classes of http libraries: none is loaded for it."""
-_SAID = {
+_KNOWN = {
     "gaierror": ("DNS", "the host {host} is not known (DNS)"),
     "reset": ("reset", "the connection was reset"),
     "url": ("url", "the URL is none of http"),
@@ -102,12 +102,12 @@ def of_proxy(found: Cause, proxy: ProxyFound) -> Cause:
     return Cause("proxy", f"{proxy}: {found.text}; {hint}", found.passes)
 
 
-def _of_proxy_status(status: int, said: str, proxy: ProxyFound | None) -> Cause:
+def _of_proxy_status(status: int, text: str, proxy: ProxyFound | None) -> Cause:
     name = str(proxy) if proxy is not None else "the proxy"
     if status == _WANTS_PASSWORD:
         words = f"put user and password into {proxy.variable}" if proxy is not None else ""
-        return Cause("proxy", f"{said} ({name} wants a user and password; {words})", passes=False)
-    return Cause("proxy", f"{said} ({name})", status >= 500 or status == 429)
+        return Cause("proxy", f"{text} ({name} wants a user and password; {words})", passes=False)
+    return Cause("proxy", f"{text} ({name})", status >= 500 or status == 429)
 
 
 def _is_at_proxy(links: list[BaseException]) -> bool:
@@ -119,18 +119,18 @@ def _of_link(link: BaseException, url: str) -> Cause | None:
     if isinstance(link, ssl.SSLError):
         return _of_tls(link)
     if isinstance(link, socket.gaierror):
-        return _said("gaierror", url)
+        return _known_cause("gaierror", url)
     named = _ERRNOS.get(link.errno or 0) if isinstance(link, OSError) else None
     if named is not None:
         return Cause(named[0], _placed(named[1], url))
     for kind in type(link).__mro__:
-        if (name := _TYPES.get(kind.__name__)) in _SAID:
-            return _said(str(name), url)
+        if (name := _TYPES.get(kind.__name__)) in _KNOWN:
+            return _known_cause(str(name), url)
     return None
 
 
-def _said(name: str, url: str) -> Cause:
-    kind, text = _SAID[name]
+def _known_cause(name: str, url: str) -> Cause:
+    kind, text = _KNOWN[name]
     return Cause(kind, _placed(text, url))
 
 

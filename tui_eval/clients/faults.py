@@ -108,7 +108,7 @@ def _first_event(text: str) -> Any:
     return text.partition(":")[2]
 
 
-def what_came_instead(answer: Any, wanted: str) -> str | None:
+def error_instead(answer: Any, wanted: str) -> str | None:
     """The message of an answer that is an error; None where it has none."""
     if isinstance(answer, str | bytes):
         text = answer if isinstance(answer, str) else answer.decode(errors="replace")

@@ -189,10 +189,10 @@ def earlier_turn(
         tokens = step.get("tokens")
         if not tokens or tokens.get("is_truncated") or step.get("is_truncated"):
             continue
-        said, _ = to_chat_messages([*step["prompt"], *step["completion"]], reasoning)
-        if len(said) < len(prompt) and prompt[: len(said)] == said:
+        earlier, _ = to_chat_messages([*step["prompt"], *step["completion"]], reasoning)
+        if len(earlier) < len(prompt) and prompt[: len(earlier)] == earlier:
             ids = [*tokens["prompt_ids"], *tokens["completion_ids"]]
-            return EarlierTurn(len(said), len(tokens["prompt_ids"]), ids)
+            return EarlierTurn(len(earlier), len(tokens["prompt_ids"]), ids)
     return None
 
 

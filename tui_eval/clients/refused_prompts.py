@@ -103,7 +103,7 @@ def kind_of_refusal(error: Exception, phrases: Iterable[str] = ()) -> type[Error
     text = f"{error} {getattr(error, 'body', '')}".lower()
     if status in _OVERLONG_STATUSES and is_overlong(text, phrases):
         return OverlongPromptError
-    if status in _FILTERED_STATUSES and _says(text, FILTERED):
+    if status in _FILTERED_STATUSES and _has_any(text, FILTERED):
         return PromptRefusedError
     return None
 
@@ -111,7 +111,7 @@ def kind_of_refusal(error: Exception, phrases: Iterable[str] = ()) -> type[Error
 def is_refused(reported: Any) -> bool:
     """Whether an error that names no status is the refusal of a prompt."""
     text = str(reported).lower()
-    return is_overlong(text) or _says(text, FILTERED)
+    return is_overlong(text) or _has_any(text, FILTERED)
 
 
 def is_overlong(text: str, phrases: Iterable[str] = ()) -> bool:
@@ -119,11 +119,11 @@ def is_overlong(text: str, phrases: Iterable[str] = ()) -> bool:
 
     Not where the answer's limit alone does: that is a wrong parameter of every request.
     """
-    if not (_says(text, OVERLONG) or _says(text, phrases)) or _says(text, _OF_A_RATE):
+    if not (_has_any(text, OVERLONG) or _has_any(text, phrases)) or _has_any(text, _OF_A_RATE):
         return False
     context, requested = _CONTEXT.search(text), _REQUESTED.search(text)
     return not (context and requested) or int(requested[1] or requested[2]) < int(context[1])
 
 
-def _says(text: str, phrases: Iterable[str]) -> bool:
+def _has_any(text: str, phrases: Iterable[str]) -> bool:
     return any(phrase in text for phrase in phrases)

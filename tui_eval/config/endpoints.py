@@ -306,7 +306,9 @@ def _entries(path: Path, given: ast.Dict) -> tuple[TomlFile, list[Fault]]:
         for entry in value.elts if isinstance(value, ast.List | ast.Tuple) else [value]:
             here: KeyPath = ("endpoint", len(tables))
             settings, wrong = _settings(path, entry, alias)
-            tables.append({"endpoint_id": alias, **{n: said for n, (said, _) in settings.items()}})
+            tables.append(
+                {"endpoint_id": alias, **{n: value for n, (value, _) in settings.items()}}
+            )
             lines[here] = entry.lineno
             lines |= {(*here, name): line for name, (_, line) in settings.items()}
             faults += wrong
@@ -321,9 +323,9 @@ def _settings(
         return {}, [_not_literal(path, entry, f"the entry of {alias!r} is no dict")]
     found, faults = {}, []
     for key, value in zip(entry.keys, entry.values, strict=True):
-        name, said = _literal(key), _literal(value)
-        if isinstance(name, str) and said is not None:
-            found[name] = said, value.lineno
+        name, literal = _literal(key), _literal(value)
+        if isinstance(name, str) and literal is not None:
+            found[name] = literal, value.lineno
             continue
         which = name if isinstance(name, str) else "a key"
         faults.append(_not_literal(path, value, f"{which} of {alias!r} is no text"))

@@ -206,10 +206,10 @@ def list_text(option: Option, values: Sequence[Any]) -> str:
     names = list(map(str, values))
     text = ",".join(names)
     try:
-        says_it = _listed(option, text) == names
+        is_list = _listed(option, text) == names
     except ValueError:  # as JSON it is a list of something else
-        says_it = False
-    return text if says_it else json.dumps(names, ensure_ascii=False)
+        is_list = False
+    return text if is_list else json.dumps(names, ensure_ascii=False)
 
 
 def _listed(option: Option, value: Any) -> list[str]:

@@ -129,14 +129,14 @@ def _plan(
     if sampling_args is None:
         sampling_args = _kept_sampling_args(before) if before else {}
     config = request.client if isinstance(request.client, ClientConfig) else ClientConfig()
-    says_key = "api_key_var" in config.model_fields_set
+    has_key_var = "api_key_var" in config.model_fields_set
     values: dict[str, Any] = {
         "env_id": env.env_id or type(env).__name__,
         "env_args": Cleaner().clean(env.env_args),
         "alias": request.model,
         "model": request.model,
         "base_url": base_url,
-        "key_var": config.api_key_var if says_key else "",
+        "key_var": config.api_key_var if has_key_var else "",
         "client_type": config.client_type,
         "num_examples": request.num_examples if request.groups is None else len(request.groups),
         "rollouts_per_example": request.rollouts_per_example,

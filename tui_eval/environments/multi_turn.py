@@ -116,22 +116,22 @@ class MultiTurnEnv(Environment):
         return state
 
     async def get_prompt_messages(self, state: State) -> Messages:
-        """The messages of the next model call: the prompt, then everything said since.
+        """The messages of the next model call: the prompt, then all messages since.
 
         Raises:
-            TypeError: `env_response` returned None, and has not said its last word.
+            TypeError: `env_response` returned None, and no `final_env_response` is set.
         """
         if not state["trajectory"]:
             prompt: Messages = state["prompt"]
             return prompt
         last = state["trajectory"][-1]
         conversation = [*last["prompt"], *last["completion"]]
-        said = await noted(state.observer, self.env_response(conversation, state))
-        if said is None:
+        messages = await noted(state.observer, self.env_response(conversation, state))
+        if messages is None:
             if state.get("final_env_response") is None:
                 raise TypeError("env_response returned None; return messages, or [] for none")
-            said = []
-        return [*conversation, *normalize_messages(said, field_name="env_response")]
+            messages = []
+        return [*conversation, *normalize_messages(messages, field_name="env_response")]
 
     async def add_model_response(
         self, state: State, prompt_messages: Messages, response: Response
@@ -158,7 +158,7 @@ class MultiTurnEnv(Environment):
         state["trajectory"].append(trajectory_step)
 
     async def render_completion(self, state: State) -> None:
-        """Sets `state["completion"]`: everything said after the prompt.
+        """Sets `state["completion"]`: all messages after the prompt.
 
         Where the rollout ended in an error, messages that the model has not answered are in it.
         """
@@ -179,7 +179,7 @@ class MultiTurnEnv(Environment):
 
     @stop
     async def has_final_env_response(self, state: State) -> bool:
-        """The environment has said its last word."""
+        """The environment has sent its last message."""
         return state.get("final_env_response") is not None
 
     @stop
@@ -261,10 +261,10 @@ class MultiTurnEnv(Environment):
         state.unanswered = []
         if self._is_limited(state):
             get = functools.partial(self.get_prompt_messages, state)
-            said = await limited(state.observer, "env_response", "environment", get)
+            messages = await limited(state.observer, "env_response", "environment", get)
         else:
-            said = await self.get_prompt_messages(state)
-        prompt = to_messages(said)
+            messages = await self.get_prompt_messages(state)
+        prompt = to_messages(messages)
         if state.get("final_env_response") is not None:
             reporter.report_new(to_messages(state["final_env_response"]))
             return

@@ -255,12 +255,13 @@ def _spoken(conversation: Any) -> list[tuple[str, str]]:
 def _message(message: Any) -> tuple[str, str]:
     if isinstance(message, str):
         return "", message
-    said = [f"(thinks) {message.get('reasoning_content')}"] * bool(message.get("reasoning_content"))
-    said += [text] if (text := text_of(message.get("content"))) else []
+    thought = message.get("reasoning_content")
+    lines = [f"(thinks) {thought}"] if thought else []
+    lines += [text] if (text := text_of(message.get("content"))) else []
     for given in message.get("tool_calls") or []:
         call = to_tool_call(given)
-        said.append(f"(calls) {call.name} {call.arguments}")
-    return str(message.get("role") or ""), "\n".join(said)
+        lines.append(f"(calls) {call.name} {call.arguments}")
+    return str(message.get("role") or ""), "\n".join(lines)
 
 
 def _error_text(error: Any) -> str:

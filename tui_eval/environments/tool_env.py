@@ -249,8 +249,8 @@ class ToolEnv(MultiTurnEnv):
     ) -> ToolMessage | Exception:
         """Writes down how a call failed; returns what it becomes."""
         record["error"] = f"{type(failure).__name__}: {message_of(failure)}"
-        says_all = isinstance(failure, ToolError) and is_raised_here(failure)
-        if use.is_read and not (says_all or isinstance(failure, UnknownToolError)):
+        is_explained = isinstance(failure, ToolError) and is_raised_here(failure)
+        if use.is_read and not (is_explained or isinstance(failure, UnknownToolError)):
             record["traceback"] = traceback_text(failure)
         ours = (TooManyLeftBehindError, CallTimeoutError)
         is_ours = use.is_fatal or isinstance(failure, ours)

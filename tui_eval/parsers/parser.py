@@ -40,8 +40,8 @@ class Parser:
         """
         if isinstance(completion, str):
             return self.parse(completion)
-        said = self.get_assistant_messages(completion)
-        return self.parse(said_text(said[-1])) if said else None
+        answers = self.get_assistant_messages(completion)
+        return self.parse(answer_text(answers[-1])) if answers else None
 
     def get_assistant_messages(self, completion: Messages) -> Messages:
         """The messages of the model."""
@@ -68,7 +68,7 @@ class Parser:
         return format_reward_func
 
 
-def said_text(message: Any) -> str:
+def answer_text(message: Any) -> str:
     """The text of a message, parts of a list joined by spaces; images and sound are left out.
 
     White space around parts that are joined is left out, that of a text stays.
@@ -123,8 +123,8 @@ class ThinkParser(Parser):
         """
 
         def format_reward_func(completion: Messages, **kwargs: Any) -> float:
-            said = [said_text(message) for message in self.get_assistant_messages(completion)]
-            return sum(map(_keeps_format, said)) / len(said) if said else 0.0
+            answers = [answer_text(message) for message in self.get_assistant_messages(completion)]
+            return sum(map(_keeps_format, answers)) / len(answers) if answers else 0.0
 
         return format_reward_func
 

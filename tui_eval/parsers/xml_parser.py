@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from tui_eval.messages import Messages
-from tui_eval.parsers.parser import Parser, said_text, unchanged
+from tui_eval.parsers.parser import Parser, answer_text, unchanged
 
 
 class XMLParser(Parser):
@@ -70,8 +70,8 @@ class XMLParser(Parser):
         if isinstance(completion, str):
             texts, last = [completion], True
         else:
-            said = self.get_assistant_messages(completion)
-            texts, last = [said_text(message) for message in reversed(said)], False
+            answers = self.get_assistant_messages(completion)
+            texts, last = [answer_text(message) for message in reversed(answers)], False
         for text in texts:
             answer = getattr(self.parse(text, last=last), self.answer_field, None)
             if answer is not None:
@@ -117,7 +117,7 @@ class XMLParser(Parser):
 
         def format_reward_func(completion: Messages, **kwargs: Any) -> float:
             scores = [
-                self._format_score(said_text(message))
+                self._format_score(answer_text(message))
                 for message in self.get_assistant_messages(completion)
             ]
             return sum(scores) / len(scores) if scores else 0.0

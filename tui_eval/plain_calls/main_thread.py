@@ -62,8 +62,8 @@ def is_for_main_thread(error: BaseException) -> bool:
     owner = _owner(error)
     if owner is not None:
         return owner == threading.main_thread().ident
-    said = str(error) if type(error) in (ValueError, RuntimeError) else ""
-    return any(text in said for text in _REFUSALS)
+    message = str(error) if type(error) in (ValueError, RuntimeError) else ""
+    return any(text in message for text in _REFUSALS)
 
 
 def is_for_one_thread(error: BaseException) -> bool:

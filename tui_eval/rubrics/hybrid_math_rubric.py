@@ -93,8 +93,8 @@ class HybridMathRubric(JudgeRubric):
         compared = float(state.get("math_verify_score") or 0.0)
         if compared == 1.0 or not self.judge_model:
             return compared
-        said = (await self.judge(prompt, completion, answer, state)).strip()
-        verdict = said if len(said) == 1 else extract_boxed_answer(said)
+        reply = (await self.judge(prompt, completion, answer, state)).strip()
+        verdict = reply if len(reply) == 1 else extract_boxed_answer(reply)
         state["judge_result"], state["judge_score"] = verdict, float(verdict == "A")
         return float(state["judge_score"])
 

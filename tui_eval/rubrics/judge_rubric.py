@@ -51,7 +51,7 @@ class _Verdicts(msgspec.Struct):
     """Verdicts of judges about one rollout, and a lock for each question that was put."""
 
     state: weakref.ref[State]
-    said: dict[tuple[str, ...], str] = msgspec.field(default_factory=dict)
+    texts: dict[tuple[str, ...], str] = msgspec.field(default_factory=dict)
     locks: dict[tuple[str, ...], asyncio.Lock] = msgspec.field(default_factory=dict)
 
 
@@ -149,11 +149,11 @@ class JudgeRubric(Rubric):
         key = (self.judge_model, repr(self.judge_sampling_args), filled)
         verdicts = self._verdicts_of(state)
         async with verdicts.locks.setdefault(key, asyncio.Lock()):
-            if key not in verdicts.said:
+            if key not in verdicts.texts:
                 verdict, usage = await self._request_verdict(filled)
-                verdicts.said[key] = verdict
+                verdicts.texts[key] = verdict
                 _keep(state, filled, verdict, usage)
-            return verdicts.said[key]
+            return verdicts.texts[key]
 
     def _verdicts_of(self, state: State) -> _Verdicts:
         place = id(state)
@@ -208,8 +208,8 @@ def question_of(prompt: Messages | str | None) -> str:
     if prompt is None or isinstance(prompt, str):
         return prompt or ""
     requested = [message for message in prompt if message.get("role") in ("user", "text")]
-    said = requested or list(prompt)
-    return text_of(said[-1].get("content")) if said else ""
+    messages = requested or list(prompt)
+    return text_of(messages[-1].get("content")) if messages else ""
 
 
 def fill_prompt(template: str, **fields: str) -> str:

@@ -66,12 +66,12 @@ def read_contents(run: RunDir, state: RunState) -> Iterator[tuple[int, ExampleCo
 def content_of(row: Mapping[str, Any]) -> ExampleContent:
     """Content of the example of a saved rollout."""
     rollout = from_row(0, {"prompt": row.get("prompt"), "answer": row.get("answer")})
-    said = [
+    messages = [
         (str(message.get("role")), content_text(message.get("content")))
         for message in rollout.messages
     ]
-    system = "\n".join(text for role, text in said if role == "system")
-    requested = [part for part in said if part[0] != "system"] or said
+    system = "\n".join(text for role, text in messages if role == "system")
+    requested = [part for part in messages if part[0] != "system"] or messages
     parts: list[Any] = [
         requested,
         rollout.answer,

@@ -160,10 +160,10 @@ def _near(recorded: float, found: float) -> bool:
     return not math.isfinite(found) or abs(recorded - found) <= TOLERANCE * max(1.0, abs(found))
 
 
-def _differs(name: str, said: Any, found: float) -> str:
-    recorded = number_of(said)
+def _differs(name: str, value: Any, found: float) -> str:
+    recorded = number_of(value)
     texts = [
-        one_line(str(said), TEXT_MOST) if recorded is None else f"{recorded:.4g}",
+        one_line(str(value), TEXT_MOST) if recorded is None else f"{recorded:.4g}",
         f"{found:.4g}",
     ]
     if texts[0] == texts[1]:

@@ -80,9 +80,9 @@ def alignment_lines(found: Alignment) -> Iterator[str]:
             yield from (f"    {text}" for text in _texts(entry))
         pairs = list(beside(turn.first[turn.differs_at :], turn.second[turn.differs_at :]))
         for letter, side in (("A", pairs), ("B", [(theirs, ours) for ours, theirs in pairs])):
-            said = [(ours, theirs) for ours, theirs in side if ours is not None]
-            yield from (f"  {letter} {text}" for two in said for text in _texts(*two))
-            if not said:
+            own = [(ours, theirs) for ours, theirs in side if ours is not None]
+            yield from (f"  {letter} {text}" for two in own for text in _texts(*two))
+            if not own:
                 yield f"  {letter} (nothing)"
     if found.divergence is None:
         yield "both are the same"

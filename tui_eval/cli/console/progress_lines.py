@@ -30,8 +30,8 @@ class ProgressLines:
         self._step = 0
         self._progress_at = time.monotonic()
         self._pause = FIRST_WAIT_AFTER_S
-        self._said_at = time.monotonic()
-        self._said = (0, 0.0)
+        self._shown_at = time.monotonic()
+        self._shown = (0, 0.0)
 
     def is_due(self, finished: int, total: int) -> bool:
         """Whether a progress line is due: each tenth, and every half minute."""
@@ -39,7 +39,7 @@ class ProgressLines:
         now = time.monotonic()
         if step <= self._step and not (finished and now - self._progress_at > EVERY_AT_MOST_S):
             return False
-        self._step, self._progress_at, self._said_at = step, now, now
+        self._step, self._progress_at, self._shown_at = step, now, now
         return True
 
     def waiting_line(self, sleeping: int, cause: str, again_at: float) -> str | None:
@@ -51,9 +51,10 @@ class ProgressLines:
             again_at: Unix seconds of the next try.
         """
         now = time.monotonic()
-        if not sleeping or (sleeping, again_at) == self._said or now - self._said_at < self._pause:
+        waits = now - self._shown_at < self._pause
+        if not sleeping or (sleeping, again_at) == self._shown or waits:
             return None
-        self._said, self._said_at = (sleeping, again_at), now
+        self._shown, self._shown_at = (sleeping, again_at), now
         self._pause = min(2 * self._pause, EVERY_AT_MOST_S)
         again = again_text(again_at - clock.now())
         return (
@@ -64,9 +65,9 @@ class ProgressLines:
     def refusal_line(self, refusal: WritingMoved) -> str | None:
         """A line on what waits for the disk, every half minute at most."""
         now = time.monotonic()
-        if now - self._said_at < EVERY_AT_MOST_S:
+        if now - self._shown_at < EVERY_AT_MOST_S:
             return None
-        self._said_at = now
+        self._shown_at = now
         what = refusal_text(refusal.path, refusal.why, refusal.rows, refusal.records)
         return f"Waiting for the disk: {what}"
 

@@ -51,7 +51,7 @@ class WebScreen(AppService):
         )
         self.words = words
         self._socket = socket
-        self._said: list[str] = []
+        self._output: list[str] = []
         self.shows = ""
         """The run or the file of evaluations that is shown, once that is known."""
 
@@ -80,8 +80,8 @@ class WebScreen(AppService):
                 await received
         self.kill()
         with contextlib.suppress(ConnectionError, RuntimeError):
-            said = "\r\n".join(self._said or ["It ended without a word."])
-            await self._socket.send_bytes(f"{CLEAR}{said}\r\n\r\n".encode())
+            output = "\r\n".join(self._output or ["It ended without a word."])
+            await self._socket.send_bytes(f"{CLEAR}{output}\r\n\r\n".encode())
             await self._socket.close()
 
     async def _relay(self, stdout: asyncio.StreamReader) -> None:
@@ -118,7 +118,7 @@ class WebScreen(AppService):
     def _handle_line(self, line: bytes) -> None:
         """Copies stderr to the server's terminal, and its end to the tab."""
         text = printable(line.decode("utf-8", "replace").rstrip("\n"))
-        self._said = [*self._said[1 - SHOWN_LINES :], text]
+        self._output = [*self._output[1 - SHOWN_LINES :], text]
         warn(text)
 
     @property

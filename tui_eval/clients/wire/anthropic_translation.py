@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tui_eval.clients.faults import what_came_instead
+from tui_eval.clients.faults import error_instead
 from tui_eval.clients.sampling import CallOptions, split_sampling
 from tui_eval.clients.wire.failed_answers import check_sdk_answer
 from tui_eval.clients.wire.finish_reasons import finish_reason, is_known
@@ -25,7 +25,7 @@ from tui_eval.messages import (
 from tui_eval.types import Response, ResponseMessage, Tool
 
 DEFAULT_MAX_TOKENS = 4096
-NOTHING_SAID = "(no content)"
+NO_CONTENT = "(no content)"
 """The text of a user's message without content, which the API refuses."""
 _TOOL_CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 _THINKING = ("thinking", "redacted_thinking")
@@ -65,7 +65,7 @@ def to_anthropic_messages(
             if not _is_blank(message.content):
                 system.append(message.content)
         else:
-            wire.append({"role": "user", "content": _to_content(message.content) or NOTHING_SAID})
+            wire.append({"role": "user", "content": _to_content(message.content) or NO_CONTENT})
     instructions = _to_system(system) if system else ""
     return wire, {"system": instructions} if instructions else {}
 
@@ -230,15 +230,15 @@ def check_anthropic_answer(answer: Any) -> None:
         return
     content = getattr(answer, "content", None)
     if not isinstance(content, list):
-        reported = what_came_instead(answer, "message")
+        reported = error_instead(answer, "message")
         raise InvalidModelResponseError(reported or "the answer has no content")
-    if not any(_says_something(block) for block in content):
+    if not any(_has_content(block) for block in content):
         raise EmptyModelResponseError(
             f"the answer has no text, thinking or tool calls (stop reason: {answer.stop_reason})"
         )
 
 
-def _says_something(block: Any) -> bool:
+def _has_content(block: Any) -> bool:
     return block.type in ("tool_use", "redacted_thinking") or bool(
         (block.type == "text" and block.text) or (block.type == "thinking" and block.thinking)
     )

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from tui_eval.clients.faults import what_came_instead
+from tui_eval.clients.faults import error_instead
 from tui_eval.clients.wire.answer_struct import AnswerStruct, as_data, response_tokens
 from tui_eval.clients.wire.failed_answers import check_sdk_answer
 from tui_eval.clients.wire.finish_reasons import FINISH_REASONS, finish_reason, is_known
@@ -99,7 +99,7 @@ def check_chat_answer(answer: Any) -> None:
     choices = getattr(answer, "choices", None)
     if not choices or len(choices) != 1:
         number = f"the answer has {len(choices or [])} choices instead of one"
-        raise InvalidModelResponseError(what_came_instead(answer, "chat completion") or number)
+        raise InvalidModelResponseError(error_instead(answer, "chat completion") or number)
     reason = choices[0].finish_reason
     if is_known(reason):
         return

@@ -31,15 +31,15 @@ def to_chat_messages(
             content = _to_parts(content)
         if role == "assistant":
             # Beside tool calls some servers take no null and no missing content, but empty text.
-            said = {"role": role, "content": content or ""}
+            body = {"role": role, "content": content or ""}
             if message.tool_calls:
                 calls = [_to_chat_call(call) for call in message.tool_calls]
                 if message.__pydantic_extra__ and reasoning.is_elsewhere(message):
                     calls = [_without_signature(call) for call in calls]
-                said["tool_calls"] = calls
+                body["tool_calls"] = calls
             if message.reasoning_content or message.thinking_blocks:
-                reasoning.add(said, message)
-            wire.append(said)
+                reasoning.add(body, message)
+            wire.append(body)
         elif role == "tool":
             call_id = message.tool_call_id
             if type(content) is list:

@@ -14,7 +14,7 @@ from tui_eval.clients.wire.chat_answer import (
     ChatToolCall,
     thought_in_part,
 )
-from tui_eval.clients.wire.finish_reasons import says_nothing
+from tui_eval.clients.wire.finish_reasons import is_no_reason
 
 
 class CallDelta(ChatToolCall):
@@ -108,7 +108,7 @@ class _Choice:
     def add(self, chunk: ChunkChoice) -> None:
         choice = self.choice
         copy_known(choice, chunk, _LATEST)
-        if not says_nothing(chunk.finish_reason):
+        if not is_no_reason(chunk.finish_reason):
             choice.finish_reason = chunk.finish_reason
         if chunk.token_ids is not None:
             choice.token_ids = [*(choice.token_ids or ()), *chunk.token_ids]

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tui_eval.clients.faults import what_came_instead
+from tui_eval.clients.faults import error_instead
 from tui_eval.clients.sampling import CallOptions, split_sampling
 from tui_eval.clients.wire.answer_stream import AnswerStream, OnText, more_logprobs
 from tui_eval.clients.wire.answer_struct import AnswerStruct, as_data, copy_known, response_tokens
@@ -15,7 +15,7 @@ from tui_eval.clients.wire.finish_reasons import (
     FINISH_REASONS,
     finish_reason,
     is_known,
-    says_nothing,
+    is_no_reason,
 )
 from tui_eval.clients.wire.usage import ChatUsage, from_chat_usage
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
@@ -88,7 +88,7 @@ class CompletionStream(AnswerStream):
             place = part.index or 0
             choice = self._choices.setdefault(place, CompletionChoice(place))
             copy_known(choice, part, _LATEST)
-            if not says_nothing(part.finish_reason):
+            if not is_no_reason(part.finish_reason):
                 choice.finish_reason = part.finish_reason
             if part.token_ids is not None:
                 choice.token_ids = [*(choice.token_ids or ()), *part.token_ids]
@@ -164,7 +164,7 @@ def check_completion_answer(answer: Any) -> None:
     choices = getattr(answer, "choices", None)
     if not choices or len(choices) != 1:
         number = f"the answer has {len(choices or [])} choices instead of one"
-        raise InvalidModelResponseError(what_came_instead(answer, "text completion") or number)
+        raise InvalidModelResponseError(error_instead(answer, "text completion") or number)
     reason = choices[0].finish_reason
     if not (is_known(reason) or choices[0].text):
         raise EmptyModelResponseError(f"the answer has no text (finish reason: {reason})")

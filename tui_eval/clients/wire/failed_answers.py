@@ -245,7 +245,7 @@ def _reported_elsewhere(data: Any) -> Any:
             return {"code": "content_filter", "message": f"the prompt was blocked: {blocked}"}
     if data.get("error"):
         return data["error"]
-    said = data.get("base_resp")
-    if isinstance(said, dict) and said.get("status_code"):
-        return {"code": said["status_code"], "message": said.get("status_msg")}
+    base = data.get("base_resp")
+    if isinstance(base, dict) and base.get("status_code"):
+        return {"code": base["status_code"], "message": base.get("status_msg")}
     return data if any(isinstance(data.get(name), str) for name in _FAILURE_FIELDS) else None

@@ -85,7 +85,7 @@ def is_known(reported: Any) -> bool:
     return reported in FINISH_REASONS or _plain(reported) in FINISH_REASONS
 
 
-def says_nothing(reported: Any) -> bool:
+def is_no_reason(reported: Any) -> bool:
     """Whether no reason is given, as in all parts of a stream but the last."""
     return reported in _NOTHING or _plain(reported) in _NOTHING
 

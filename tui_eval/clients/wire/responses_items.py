@@ -38,7 +38,7 @@ def to_items(
     for given in messages:
         message = to_message(given)
         if isinstance(message, AssistantMessage):
-            items += _said_by_model(message, reasoning)
+            items += _assistant_items(message, reasoning)
         elif isinstance(message, ToolMessage):
             output = _to_content(message.content, "input_text")
             call_id = message.tool_call_id
@@ -51,7 +51,7 @@ def to_items(
     return items, {"instructions": "\n\n".join(instructions)} if instructions else {}
 
 
-def _said_by_model(message: AssistantMessage, reasoning: ReasoningRoute) -> list[Item]:
+def _assistant_items(message: AssistantMessage, reasoning: ReasoningRoute) -> list[Item]:
     content = message.content or ""
     calls = list(message.tool_calls or ())
     items: list[Item] = []

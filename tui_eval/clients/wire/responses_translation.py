@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from tui_eval.clients.faults import what_came_instead
+from tui_eval.clients.faults import error_instead
 from tui_eval.clients.sampling import CallOptions, split_sampling
 from tui_eval.clients.wire.answer_struct import as_data
 from tui_eval.clients.wire.failed_answers import check_sdk_answer
@@ -112,18 +112,18 @@ def check_responses_answer(answer: Any) -> None:
         EmptyModelResponseError: No item with something in it, and no reason why it ended.
     """
     check_sdk_answer(answer)
-    failure = what_came_instead(answer, "response")
+    failure = error_instead(answer, "response")
     if failure is None and not isinstance(getattr(answer, "output", None), list):
         failure = "the answer has no output"
     if failure is None and answer.status not in _DONE:
         failure = f"the answer is not done: its status is {answer.status!r}"
     if failure is not None:
         raise InvalidModelResponseError(failure)
-    if answer.status is None and not any(_says_something(item) for item in items_of(answer)):
+    if answer.status is None and not any(_has_content(item) for item in items_of(answer)):
         raise EmptyModelResponseError("the answer has no text, reasoning or tool calls")
 
 
-def _says_something(item: Item) -> bool:
+def _has_content(item: Item) -> bool:
     if item.get("type") != "message":
         return True
     return any(part.get("text") or part.get("refusal") for part in item.get("content") or ())

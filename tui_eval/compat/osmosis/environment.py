@@ -47,7 +47,7 @@ _NOWHERE = "http://local-rollout.local"
 
 
 class AgentError(Error):
-    """An agent said that its run failed, or did not end it as it must."""
+    """An agent reported that its run failed, or did not end it as it must."""
 
 
 class AgentLoopEnv(Environment):
@@ -245,9 +245,9 @@ def requested_sampling(state: State) -> dict[str, Any]:
 def _as_message(response: Response) -> Any:
     message = response.message
     fields = ("content", "reasoning_content", "thinking_blocks", "tool_calls")
-    said = to_message({"role": "assistant", **{name: message.get(name) for name in fields}})
-    keep_reasoning_origin(message, said)
-    return said
+    sent = to_message({"role": "assistant", **{name: message.get(name) for name in fields}})
+    keep_reasoning_origin(message, sent)
+    return sent
 
 
 def _as_result(answer: dict[str, Any], response: Response) -> CompletionsResult:

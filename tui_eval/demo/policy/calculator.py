@@ -291,7 +291,7 @@ _SAYINGS = {
 def _explain(calls: list[Call], failed: set[int], turn: int, dice: Dice) -> str:
     if turn and not failed and dice.chance(0.4):
         return ""
-    said = [_SAYINGS[call.name].format(**call.arguments) for call in calls]
+    sayings = [_SAYINGS[call.name].format(**call.arguments) for call in calls]
     opening = (
         dice.pick(("First, ", "To begin with, ")) if turn == 0 else dice.pick(("Then ", "Next, "))
     )
@@ -299,7 +299,7 @@ def _explain(calls: list[Call], failed: set[int], turn: int, dice: Dice) -> str:
         opening = dice.pick(
             ("That call failed, so once more: ", "My mistake; let me correct that: ")
         )
-    return opening + " and ".join(said) + "."
+    return opening + " and ".join(sayings) + "."
 
 
 def _reason(plan: Plan, turn: int, dice: Dice) -> str:

@@ -102,8 +102,8 @@ async def inspect_interpreter(path: str, modules: Sequence[str], where: str) -> 
         RefusedError: It is no Python, or one that is too old.
     """
     hint = f"Name a Python of {'.'.join(map(str, OLDEST))} or later"
-    said, error = await _probe(path, modules)
-    first, _, rest = said.partition(b"\n")
+    output, error = await _probe(path, modules)
+    first, _, rest = output.partition(b"\n")
     version = first.decode(errors="replace").strip()
     numbers = [int(one) for one in version.split(".") if one.isdecimal()]
     if len(numbers) != 3:

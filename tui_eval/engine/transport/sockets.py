@@ -28,7 +28,7 @@ LONGEST_PATH = 100
 NEW_S = 60.0
 """Seconds for which a socket counts as new: nobody may listen on it yet."""
 
-SAYS_TOKEN_WITHIN_S = 5.0
+TOKEN_WITHIN_S = 5.0
 READ_AHEAD_BYTES = 1 << 22
 _TOKEN_BYTES = 64
 
@@ -155,7 +155,7 @@ async def connect(path: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter
         "127.0.0.1", loopback.port, limit=READ_AHEAD_BYTES
     )
     writer.write(loopback.token.encode())
-    if not await _is_said(reader, loopback.answer):
+    if not await _receives(reader, loopback.answer):
         writer.close()
         raise ConnectionRefusedError(f"who listens on port {loopback.port} is no engine of {path}")
     return reader, writer
@@ -167,19 +167,19 @@ async def admits(
     """Whether a connection is admitted: on a port, one that sends the token first."""
     if loopback is None:
         return True
-    if not await _is_said(reader, loopback.token):
+    if not await _receives(reader, loopback.token):
         return False
     writer.write(loopback.answer.encode())
     return True
 
 
-async def _is_said(reader: asyncio.StreamReader, words: str) -> bool:
+async def _receives(reader: asyncio.StreamReader, words: str) -> bool:
     try:
-        async with asyncio.timeout(SAYS_TOKEN_WITHIN_S):
-            said = await reader.readexactly(len(words))
+        async with asyncio.timeout(TOKEN_WITHIN_S):
+            received = await reader.readexactly(len(words))
     except (asyncio.IncompleteReadError, TimeoutError, OSError):
         return False
-    return hmac.compare_digest(said, words.encode())
+    return hmac.compare_digest(received, words.encode())
 
 
 def remove_stale(folder: Path) -> None:

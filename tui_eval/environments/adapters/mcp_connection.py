@@ -298,9 +298,9 @@ class _Held:
         where, advice = "started", "Run its command by hand to see what it needs."
         if config.url is not None:
             where, advice = "reached", f"Is it running at {config.url}, and is that its path?"
-        said = " It printed:" + "".join(f"\n  {line}" for line in printed) if printed else ""
+        output = " It printed:" + "".join(f"\n  {line}" for line in printed) if printed else ""
         failure = MCPServerError(
-            f"The MCP server {config.name!r} could not be {where}: {why}. {advice}{said}"
+            f"The MCP server {config.name!r} could not be {where}: {why}. {advice}{output}"
         )
         failure.__cause__ = error
         self._opened.set_exception(failure)

@@ -139,10 +139,10 @@ class MendedMessages(_Stream):
         if getattr(content, "method", None) == "notifications/tools/list_changed":
             logger.warning("MCP server %r changed its tools; the first ones stay", self._name)
         if hasattr(content, "error") and content.id in (None, _NO_ID):
-            said = content.error.message
-            is_call = self._on_error is None or self._on_error(said, content.error.code)
+            reason = content.error.message
+            is_call = self._on_error is None or self._on_error(reason, content.error.code)
             what = "cannot read a call" if is_call else "answers a notification with an error"
-            logger.warning("MCP server %r %s: %s", self._name, what, said)
+            logger.warning("MCP server %r %s: %s", self._name, what, reason)
         return _with_schema_types(item)
 
 

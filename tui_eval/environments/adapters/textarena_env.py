@@ -130,8 +130,8 @@ class TextArenaEnv(MultiTurnEnv):
             return [UserMessage(content=self.feedback_fn(observation))]
         rewards, remarks = game.close()  # by player; some games give neither
         state["game_reward"] = (rewards or {}).get(0)
-        said = (remarks or {}).get(0, {}).get("reason") or self.feedback_fn(observation)
-        state["final_env_response"] = [UserMessage(content=said)]
+        feedback = (remarks or {}).get(0, {}).get("reason") or self.feedback_fn(observation)
+        state["final_env_response"] = [UserMessage(content=feedback)]
         return state["final_env_response"]
 
     @cleanup

@@ -245,8 +245,8 @@ def _messages_are_proven(prompt: Any) -> bool:
     if not _are_plain(messages, role):
         return False
     silent = pc.is_in(role, value_set=pyarrow.array(["assistant"]))
-    said = pc.or_(pc.is_valid(pc.struct_field(messages, "content")), silent)
-    return bool(pc.all(pc.and_(known, said)).as_py())
+    has_content = pc.or_(pc.is_valid(pc.struct_field(messages, "content")), silent)
+    return bool(pc.all(pc.and_(known, has_content)).as_py())
 
 
 def _are_plain(messages: Any, role: Any) -> bool:

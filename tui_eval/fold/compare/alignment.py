@@ -184,10 +184,10 @@ def _same(first: Entry | None, second: Entry | None) -> bool:
     """Whether two entries are equal; a missing one equals only a missing one."""
     if first is None or second is None:
         return first is second
-    return _said(first) == _said(second)
+    return _content(first) == _content(second)
 
 
-def _said(entry: Entry) -> tuple[object, ...]:
+def _content(entry: Entry) -> tuple[object, ...]:
     """The compared part of an entry: ids and times of tool calls are never the same."""
     tool = entry.tool
     used = None if tool is None else (tool.name, _plain(tool.arguments), tool.result)

@@ -139,8 +139,8 @@ def _error(record: Mapping[str, Any], trace: Mapping[str, Any]) -> dict[str, str
         return None
     last = errors[-1] if errors else {}
     name = str(last.get("type") or "Error")
-    said = str(last.get("message") or "the episode did not end well, and does not say why")
-    return {"error": name, "error_chain_repr": f"{name}({said!r})", "error_chain_str": name}
+    reason = str(last.get("message") or "the episode did not end well, and does not say why")
+    return {"error": name, "error_chain_repr": f"{name}({reason!r})", "error_chain_str": name}
 
 
 def _timing(trace: Mapping[str, Any]) -> dict[str, float] | None:

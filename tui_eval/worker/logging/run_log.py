@@ -326,7 +326,7 @@ def take_output(path: Path, redact: Redactor, engine: int | None = None) -> None
     sys.stderr.flush()
     end_output()
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    os.write(fd, redact(_said_so_far()))
+    os.write(fd, redact(_output_so_far()))
     pipe = stamped(fd, redact.secrets, engine)
     for output in (1, 2):
         os.dup2(fd if pipe is None else pipe, output)
@@ -335,7 +335,7 @@ def take_output(path: Path, redact: Redactor, engine: int | None = None) -> None
     _LOG.take(fd)
 
 
-def _said_so_far() -> bytes:
+def _output_so_far() -> bytes:
     try:
         size = os.fstat(2).st_size
         return os.pread(2, size, 0) if size else b""

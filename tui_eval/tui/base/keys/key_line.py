@@ -71,5 +71,5 @@ class KeyLine(LineView, can_focus=False):
             self.message = ""
             self.update()
             return
-        if key := key_in_line(self.line(index), x, said=("muted",)):
+        if key := key_in_line(self.line(index), x, action_inks=("muted",)):
             self.app.simulate_key(key)

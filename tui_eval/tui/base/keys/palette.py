@@ -27,15 +27,15 @@ class Commands(Provider):
     """The commands of the screen; each typed word must be in one, as in other filters."""
 
     async def discover(self) -> AsyncIterator[DiscoveryHit]:
-        for name, said, act, _ in self._all():
-            yield DiscoveryHit(name, act, help=said)
+        for name, about, act, _ in self._all():
+            yield DiscoveryHit(name, act, help=about)
 
     async def search(self, query: str) -> AsyncIterator[Hit]:
         """Finds commands with every word in their name or the line below it."""
         words = query.lower().split()
-        for name, said, act, _ in self._all():
-            if all(word in f"{name} {said}".lower() for word in words):
-                yield Hit(1.0, self._marked(name, words), act, help=said)
+        for name, about, act, _ in self._all():
+            if all(word in f"{name} {about}".lower() for word in words):
+                yield Hit(1.0, self._marked(name, words), act, help=about)
 
     def _all(self) -> Iterable[SystemCommand]:
         return sorted(self.app.get_system_commands(self.screen), key=lambda one: one.title)

@@ -176,17 +176,17 @@ def with_selection(strip: Strip, cells: tuple[int, int]) -> Strip:
     return Strip.join(parts)
 
 
-def key_in_line(line: Line, x: int, said: Collection[str] = ("", "faint")) -> str:
+def key_in_line(line: Line, x: int, action_inks: Collection[str] = ("", "faint")) -> str:
     """The key at a cell of a line with keys in their own ink; empty for none.
 
     Args:
-        said: The inks of the words behind a key, which say what it does.
+        action_inks: The inks of the words behind a key, which say what it does.
     """
     key, start = "", 0
     for text, ink in line:
         if ink == "key":
             key = text.strip()
-        elif ink not in said:
+        elif ink not in action_inks:
             key = ""
         end = start + cell_len(text)
         if x < end:

@@ -130,9 +130,9 @@ def left_out(state: RunState, reward: Mean, width: int) -> Iterator[Line]:
         zeros = ((left("", 7), ""), (as_0, "strong"), (" with errors as 0", "muted"))
     text = left_out_text(state.errored, state.finished, state.outcomes.classes)
     ink = "warn" if has_many_errors(state.errored, state.finished) else "muted"
-    said: Line = ((text, ink),)
-    if line_width(zeros) + line_width(said) + 2 <= width:
-        yield spread(zeros, said, width)
+    words: Line = ((text, ink),)
+    if line_width(zeros) + line_width(words) + 2 <= width:
+        yield spread(zeros, words, width)
     else:
         yield from (zeros,) if zeros else ()
         yield from (((part, ink),) for part in shown_lines(text, width, 3)[0])
@@ -235,8 +235,8 @@ def spending(state: RunState, width: int) -> Iterator[Line]:
         whole = _for_all(state, projected_cost(state), money_text)
         yield (("cost    ", "faint"), (money_text(state.cost), "strong"), *whole)
         if listed := state.prices.listed:
-            said = shown_lines(f"list price {listed}", max(width - 8, 1), 4)[0]
-            yield from ((("        ", ""), (part, "muted")) for part in said)
+            words = shown_lines(f"list price {listed}", max(width - 8, 1), 4)[0]
+            yield from ((("        ", ""), (part, "muted")) for part in words)
 
 
 def _for_all(state: RunState, whole: float | None, text: Callable[[float], str]) -> Line:

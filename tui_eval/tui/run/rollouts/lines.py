@@ -251,8 +251,8 @@ class RolloutLines:
         if stage == ERROR:
             spans.append((_error(self.state.errors.get(row, look.word), room), "bad"))
             kind = self.state.details.error_class.get(row)
-            says_more = kind not in spans[0][0].lower()
-            if says_more and line_width(spans) + len(kind) + 2 <= room:
+            adds_kind = kind not in spans[0][0].lower()
+            if adds_kind and line_width(spans) + len(kind) + 2 <= room:
                 spans.append((f"  {kind}", "muted"))
         else:
             spans.append((look.word, look.ink if stage < DONE else "muted"))
@@ -282,8 +282,8 @@ def _failed(tools: str, room: int) -> list[Span]:
     if not tools:
         return []
     names = f"{one_line(tools.replace(TOOLS_APART, ', '), 60)} failed"
-    said: Line = ((f" {TOOL_FAILED}", "warn"), (f" {names}", "muted"))
-    fits = [form for form in (((" ·", "muted"), *said), said[:1]) if line_width(form) <= room]
+    words: Line = ((f" {TOOL_FAILED}", "warn"), (f" {names}", "muted"))
+    fits = [form for form in (((" ·", "muted"), *words), words[:1]) if line_width(form) <= room]
     return list(fits[0]) if fits else []
 
 
@@ -291,18 +291,18 @@ def _noted(note: Note, room: int) -> list[Span]:
     """As many whole tags as fit, the first one cut; then the note where all of them fit."""
     tags = [f" #{one_line(tag, room + 1)}" for tag in note.tags]
     gap = "" if cell_len("".join(tags)) == room else " "
-    said, shown = "", 0
+    words, shown = "", 0
     for tag in tags:
-        more = f"{said or gap}{tag}"
+        more = f"{words or gap}{tag}"
         if cell_len(more) > room:
             break
-        said, shown = more, shown + 1
+        words, shown = more, shown + 1
     if note.tags and not shown and room >= NOTE_LEAST:
-        said = cut(more, room)
-    elif shown < len(note.tags) and cell_len(said) + 2 <= room:
-        said += " …"
-    spans: list[Span] = [(said, "accent")] if said else []
-    text, room = f"  {one_line(note.text, room + 1)}", room - cell_len(said)
+        words = cut(more, room)
+    elif shown < len(note.tags) and cell_len(words) + 2 <= room:
+        words += " …"
+    spans: list[Span] = [(words, "accent")] if words else []
+    text, room = f"  {one_line(note.text, room + 1)}", room - cell_len(words)
     if note.text and shown == len(note.tags) and room >= min(cell_len(text), NOTE_LEAST):
         spans.append((cut(text, room), "muted"))
     return spans
