@@ -308,4 +308,4 @@ def _reason(plan: Plan, turn: int, dice: Dice) -> str:
     tools = ", then ".join(step.tool.replace("_", " ") for step in plan)
     if turn == 0:
         return f"The problem takes {len(plan)} steps: {tools}. I keep every digit until the end."
-    return f"The plan is still: {tools}. I go on with what is missing."
+    return f"The plan is still: {tools}. I continue with what is missing."

@@ -101,7 +101,7 @@ class TrajectoriesScreen(DrawnScreen[int]):
 
     @property
     def is_ready(self) -> bool:
-        """Whether both are laid out, or cannot be read."""
+        """Whether both have a layout, or cannot be read."""
         return self._shown == (self.place, *self.at) and self.trajectories.has_layout
 
     def _open(self) -> None:

@@ -230,11 +230,11 @@ class CompareRuns(DrawnScreen[None]):
         self.keys.tick(self.now())
 
     def on_resize(self) -> None:
-        """Lays out the parts that depend on the width."""
+        """Makes the layout of the parts that depend on the width."""
         self.call_after_refresh(self._draw)
 
     def on_screen_resume(self) -> None:
-        """Lays out again where the width changed while it was covered."""
+        """Makes a new layout where the width changed while it was covered."""
         self.call_after_refresh(self._draw)
 
     def on_descendant_focus(self) -> None:

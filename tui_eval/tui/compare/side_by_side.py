@@ -1,4 +1,4 @@
-"""Two trajectories laid out together: aligned rollouts as lines, and places in them."""
+"""Two trajectories side by side: aligned rollouts as lines, and places in them."""
 
 from __future__ import annotations
 

@@ -21,11 +21,11 @@ from tui_eval.tui.trajectory.piece import STEP
 from tui_eval.tui.trajectory.rendering import TEXT_LINES
 
 AT_ONCE = 60
-"""The most units that are laid out without a thread: more take longer than a frame."""
+"""The most units whose layout needs no thread: more take longer than a frame."""
 
 
 class Trajectories(PieceView):
-    """Units under a cursor that can be folded; laid out in a thread where they are many."""
+    """Units under a cursor that can be folded; many get their layout in a thread."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("beside")
     keeps_cut = True
@@ -63,7 +63,7 @@ class Trajectories(PieceView):
     def show(self, two: Alignment | None, empty: tuple[Line, ...] = ()) -> None:
         """Shows two rollouts at their first difference; `empty` while there are none."""
         self.two = two
-        if two is None:  # the lines stay until others are laid out
+        if two is None:  # the lines stay until there are others
             self.empty = empty
         self._limits.clear()
         self._made.clear()
@@ -87,7 +87,7 @@ class Trajectories(PieceView):
 
     @property
     def has_layout(self) -> bool:
-        """Whether all units are laid out."""
+        """Whether all units have a layout."""
         return self._shape == self._shape_now
 
     @property

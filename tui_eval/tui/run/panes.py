@@ -87,7 +87,7 @@ class Panes(Container):
             yield pane
 
     def enter(self, number: int) -> None:
-        """Makes a pane the current one, for which all are laid out."""
+        """Makes a pane the current one, and with it the layout of all."""
         if self.has_class(f"-in-{number}"):
             return
         self.remove_class(*(f"-in-{other}" for other in range(1, len(self._panes) + 1)))

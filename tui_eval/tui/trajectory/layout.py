@@ -67,11 +67,11 @@ class Layout:
         return self.starts[at], self.starts[at + 1]
 
     def piece(self, at: int) -> Piece:
-        """A part laid out; its height is exact from now on."""
+        """The layout of a part; its height is exact from now on."""
         return self.texts(at).piece
 
     def texts(self, at: int) -> Texts:
-        """The texts of a part, which this lays out."""
+        """The texts of a part, for its layout."""
         key = (self._keys[at], self.width)
         kept = self._pieces.get(at)
         if kept is not None and kept[0] == key:

@@ -1,4 +1,4 @@
-"""The parts of a trajectory, before they are laid out."""
+"""The parts of a trajectory, before they have a layout."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NO_MESSAGES: Line = (("no messages were saved of it", "faint"),)
 
 
 class Part(msgspec.Struct):
-    """A piece of the trajectory that may not be laid out yet.
+    """A piece of the trajectory that may have no layout yet.
 
     Its kind is by its content: an entry, the end of a rollout, text being generated, a note; with
     none of these it is the head of a turn.

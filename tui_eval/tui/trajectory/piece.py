@@ -1,4 +1,4 @@
-"""A laid out piece of the trajectory: a head, and as much of its texts as is shown."""
+"""The layout of a piece of the trajectory: a head, and as much of its texts as is shown."""
 
 from __future__ import annotations
 

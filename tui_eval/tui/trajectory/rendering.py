@@ -125,7 +125,7 @@ def is_folded(use: ToolUse, view: View) -> bool:
 
 
 def tool_piece(use: ToolUse, view: View, width: int, live: bool) -> Piece:
-    """A tool call laid out; a missing result is on its way while the rollout is live."""
+    """The lines of a tool call; a missing result is on its way while the rollout is live."""
     note, edge = tool_note(use, live, is_folded(use, view)), min(width, MEASURE)
     name = one_line(use.name, 40)
     lead = (("  ", ""), ("▸ " if is_folded(use, view) else "▾ ", "accent"))

@@ -1,4 +1,4 @@
-"""Draws one rollout's trajectory: laid out, highlighted and marked as far as it is seen."""
+"""Draws one rollout's trajectory: layout, highlights and marks, as far as it is seen."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CALM_S = 0.15
 
 
 class TrajectoryView(PieceView):
-    """Pieces that are laid out when they come into sight; may stick to the end."""
+    """Pieces that get a layout when they come into sight; may stick to the end."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -176,7 +176,7 @@ class TrajectoryView(PieceView):
             self.jump(top)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Lays out the parts that come into sight."""
+        """Makes the layout of parts that come into sight."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
             if not self.sticks:

@@ -160,7 +160,7 @@ class LineView(MouseLines, can_focus=True):
                 self.refresh(Region(0, y, width, 1))
 
     def fit(self) -> None:
-        """Sets the height to scroll; lays out again only where the bar comes or goes."""
+        """Sets the height to scroll; a new layout only where the bar comes or goes."""
         size = Size(0, self.count() + self.heads + len(self.foot()))
         if size == self.virtual_size:
             return
@@ -275,7 +275,7 @@ class LineView(MouseLines, can_focus=True):
         self._shown.clear()
 
     def on_resize(self) -> None:
-        """Lays out the lines for the new width; a visible selection stays visible."""
+        """Makes the lines for the new width; a visible selection stays visible."""
         self._shown.clear()
         self.update()
         self._layout_size = self.size

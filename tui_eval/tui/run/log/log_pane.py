@@ -149,7 +149,7 @@ class LogPane(PieceView):
         self.cursor = self._records[piece].offset
 
     def update(self) -> None:
-        """Lays out new records and draws changes; the reading position stays."""
+        """Adds new records and draws changes; the reading position stays."""
         if not self.size.width:
             return
         top = self._top()
