@@ -222,7 +222,6 @@ def build_metadata(state: RunState, known: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError("a run that has not started has no metadata")
     summary = summarize(state)
     reward, rates = summary.reward, summary.pass_rates
-    finished, errored = state.finished, state.errored
     metadata = {
         "env_id": run.env_id,
         "env_args": run.env_args,
@@ -234,7 +233,7 @@ def build_metadata(state: RunState, known: Mapping[str, Any]) -> dict[str, Any]:
         "time_ms": float(known.get("time_ms") or 0.0),
         "avg_reward": reward.mean,
         "avg_metrics": {name: metric.mean for name, metric in summary.metrics.items()},
-        "avg_error": errored / finished if finished else None,
+        "avg_error": state.errored / state.finished if state.finished else None,
         "pass_at_k": {str(rate.k): rate.any_passes for rate in rates},
         "pass_all_k": {str(rate.k): rate.all_pass for rate in rates},
         "pass_threshold": state.threshold,
@@ -246,7 +245,7 @@ def build_metadata(state: RunState, known: Mapping[str, Any]) -> dict[str, Any]:
         "reward": reward.mean,
         "reward_std": reward.std,
         "n_used": summary.used,
-        "n_errored": errored,
+        "n_errored": state.errored,
         "n_missing": summary.missing,
         "n_total": state.total,
         "status": summary.status,
