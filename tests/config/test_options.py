@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tui_eval.cli.run import parse_request
+from tui_eval.config.expansion import parse_typed
 from tui_eval.config.options import BY_NAME, OPTIONS, Option
 from tui_eval.config.plan import Request
-from tui_eval.config.request_reading import parse_typed
 from tui_eval.config.values import list_text, parse_text, parse_values
 
 

@@ -8,24 +8,29 @@ with its place.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from tui_eval.config.options import BUDGETS, OPTIONS
+from tui_eval.config.endpoint_resolution import Surroundings
+from tui_eval.config.endpoints import read_registry, registry_path
+from tui_eval.config.environment_defaults import environment_defaults
+from tui_eval.config.eval_file import EvalFile, read_eval_file
+from tui_eval.config.local_servers import find_servers
+from tui_eval.config.options import BUDGETS, BY_NAME
 from tui_eval.config.plan import Request, RunPlan
 from tui_eval.config.plan_builder import Evaluation, compose
-from tui_eval.config.request_reading import (
-    Defaults,
-    ReadRequest,
-    Sets,
-    TypedValues,
-    parse_typed,
-    read_request,
+from tui_eval.config.settings import (
+    BUILT_IN,
+    SAMPLING,
+    Setting,
+    Settings,
+    apply_sets,
+    differing_settings,
+    merged,
 )
-from tui_eval.config.secret_values import masked
-from tui_eval.config.settings import BUILT_IN, SAMPLING, Settings, apply_sets, merged, sampling_args
+from tui_eval.config.values import parse_values
 from tui_eval.errors import Fault, Notice, warning
 from tui_eval.pasted import clean_variable, collected
 
@@ -34,6 +39,9 @@ _SAMPLED = {*SAMPLING, "sampling_args"}
 _NEEDS = (("shuffle_seed", "shuffle"), ("hf_hub_dataset_name", "save_to_hf_hub"),
           ("accept_changes", "resume"))  # fmt: skip
 """Settings that mean nothing without another one."""
+
+Defaults: TypeAlias = Callable[[str, Path], tuple[Settings, list[Fault]]]
+"""Reads the defaults of an environment, given its name and the folder of local ones."""
 
 
 class Expansion(NamedTuple):
@@ -54,6 +62,35 @@ class Expansion(NamedTuple):
     typed: Settings
 
 
+class TypedValues(NamedTuple):
+    """Typed options that act.
+
+    Args:
+        values: Values of the valid options, by name.
+        sets: Values of `--set`: a dotted key in parts, and text.
+        faults: Faults of the others.
+        notices: Sentences on flags that are ignored.
+        pasted: Sentences on what came along with pasted text.
+    """
+
+    values: dict[str, Any]
+    sets: Sequence[tuple[list[str], str]]
+    faults: list[Fault]
+    notices: list[Notice]
+    pasted: list[str]
+
+
+class _Read(NamedTuple):
+    """What a request says, and `unread`, what is wrong with its file."""
+
+    typed: TypedValues
+    flags: Settings
+    file: EvalFile
+    unread: list[Fault]
+    around: Surroundings
+    defaults: Defaults
+
+
 class Expander:
     """A request, read once, and expanded for a new run or for one that is resumed.
 
@@ -71,7 +108,7 @@ class Expander:
     def __init__(self, request: Request) -> None:
         self.request = request
         self._typed: TypedValues | None = None
-        self._read: ReadRequest | None = None
+        self._read: _Read | None = None
         self._expanded: list[tuple[RunPlan | None, Expansion]] = []
 
     def read_again(self) -> None:
@@ -97,14 +134,15 @@ class Expander:
                 return found
         with collected() as pasted:
             if self._read is None:
-                self._read = read_request(self.request, self.typed)
+                self._read = _read(self.request, self.typed)
             found = _expanded(self.request, self._read, before)
             for evaluation in found.evaluations:
                 plan = evaluation.plan or evaluation.draft
                 for one in plan.served_at if plan is not None else ():
                     clean_variable(one.key_var)
-        self._read.pasted += (one for one in pasted if one not in self._read.pasted)
-        notices = found.notices + [warning(one) for one in self._read.pasted]
+        reported = self.typed.pasted
+        reported += (one for one in pasted if one not in reported)
+        notices = found.notices + [warning(one) for one in reported]
         found = found._replace(notices=notices)
         self._expanded.append((before, found))
         return found
@@ -135,29 +173,83 @@ def expand(request: Request, before: RunPlan | None = None) -> Expansion:
     return Expander(request).expansion(before)
 
 
-def _expanded(request: Request, read: ReadRequest, before: RunPlan | None) -> Expansion:
-    faults, notices = [*read.faults, *read.unread], list(read.notices)
+def parse_typed(request: Request) -> TypedValues:
+    """Values of the options that were typed, as far as they act beside the file.
+
+    The command line has parsed them; a form or a program sends text.
+    """
+    raw, notices = _acting(request)
+    if request.parsed is None:
+        with collected() as pasted:
+            values, faults = parse_values(raw)
+    else:
+        given, pasted = request.parsed
+        acting = {BY_NAME[name].shown: name for name in raw if name in BY_NAME}
+        faults = [Fault(*one) for one in given if one[0] in acting]
+        wrong = {acting[one.where] for one in faults} - {"sets"}  # those that are right are there
+        values = {name: raw[name] for name in acting.values() if name not in wrong}
+    sets = values.pop("sets", [])
+    return TypedValues(values, sets, faults, notices, [*pasted])
+
+
+def _acting(request: Request) -> tuple[dict[str, Any], list[Notice]]:
+    """Typed options that act: beside a file not those that describe an evaluation."""
+    typed = request.raw
+    ignored = {
+        name: BY_NAME[name]
+        for name, value in typed.items()
+        if name in BY_NAME and BY_NAME[name].describes == "evaluation" and value is not None
+    }
+    if not (request.of_file and ignored):
+        return typed, []
+    flags = ", ".join(option.shown for option in ignored.values())
+    first = next(iter(ignored))
+    notice = (
+        f"Beside {request.env_id} these flags are ignored: {flags}. Write them into the file, or "
+        f"replace its settings with --set {first}=..."
+    )
+    return {name: text for name, text in typed.items() if name not in ignored}, [warning(notice)]
+
+
+def _read(request: Request, typed: TypedValues) -> _Read:
+    """Reads the file of evaluations, if there is one, once the command line is parsed."""
+    named = {"env_id": Setting(request.env_id, "ENVIRONMENT")} if request.env_id else {}
+    file, unread = EvalFile({}, [named]), list[Fault]()
+    if request.of_file:
+        file, unread = read_eval_file(Path(str(request.env_id)), request.text)
+    flags = {
+        name: Setting(value, request.flags.get(name) or BY_NAME[name].flags[-1])
+        for name, value in typed.values.items()
+    }
+    once = functools.cache
+    around = Surroundings(once(read_registry), once(registry_path), once(find_servers))
+    return _Read(typed, flags, file, unread, around, once(environment_defaults))
+
+
+def _expanded(request: Request, read: _Read, before: RunPlan | None) -> Expansion:
+    typed, file = read.typed, read.file
+    faults, notices = [*typed.faults, *read.unread], list(typed.notices)
     if not request.env_id and before is None:
         hint = "Name one, or the run to resume: --resume PATH"
         faults.append(Fault("ENVIRONMENT", "no environment is named", hint))
     takes_default_model = not (request.of_file and read.unread)
     evaluations = []
-    for settings in read.own:
-        strong = _typed_for(settings, read.typed) if len(read.own) > 1 else read.typed
-        layers = [read.top, settings, strong]
-        together, wrong = _together(layers, read.sets, before is not None, read.defaults)
+    for settings in file.own:
+        strong = _typed_for(settings, read.flags) if len(file.own) > 1 else read.flags
+        layers = [file.top, settings, strong]
+        together, wrong = _together(layers, typed, before is not None, read.defaults)
         faults += wrong
         evaluation, wrong = compose(
             together, before, read.around, takes_default_model=takes_default_model
         )
         faults += wrong
         evaluations.append(evaluation)
-    top = dict(read.top)
-    faults += apply_sets(top, read.sets)
+    top = dict(file.top)
+    faults += apply_sets(top, typed.sets)
     if len(evaluations) > 1:
         _name_differences(evaluations)
     notices += _without_effect(evaluations)
-    return Expansion(evaluations, notices, list(dict.fromkeys(faults)), top, read.typed)
+    return Expansion(evaluations, notices, list(dict.fromkeys(faults)), top, read.flags)
 
 
 def _typed_for(own: Settings, typed: Settings) -> Settings:
@@ -173,7 +265,7 @@ def _typed_for(own: Settings, typed: Settings) -> Settings:
 
 
 def _together(
-    layers: list[Settings], sets: Sets, is_resumed: bool, defaults: Defaults
+    layers: list[Settings], typed: TypedValues, is_resumed: bool, defaults: Defaults
 ) -> tuple[Settings, list[Fault]]:
     """Settings of several places as one, above the defaults of the environment that they name.
 
@@ -181,7 +273,7 @@ def _together(
     where others were set again, because together they are what they were.
     """
     together = merged(layers)
-    apply_sets(together, sets)
+    apply_sets(together, typed.sets)
     if "env_id" not in together or (is_resumed and not _SAMPLED & together.keys()):
         return together, []
     folder = together.get("env_dir_path")
@@ -190,7 +282,7 @@ def _together(
     if is_resumed:
         weak = {name: setting for name, setting in weak.items() if name in _SAMPLED}
     together = merged([weak, *layers])
-    apply_sets(together, sets)
+    apply_sets(together, typed.sets)
     return together, faults
 
 
@@ -227,51 +319,3 @@ def _without_effect(evaluations: Sequence[Evaluation]) -> list[Notice]:
                 what = f"{settings[name].where(name)} has no effect without {needed}"
                 reported.setdefault(name, what)
     return [warning(text) for text in reported.values()]
-
-
-_TABLES = ("env_args", "extra_env_kwargs")
-_SHOWN_OTHERWISE = {"env_id", "name", "model", "endpoint_id", *SAMPLING, "sampling_args", "headers"}
-
-_APART = _SHOWN_OTHERWISE | {one.name for one in OPTIONS if one.describes != "evaluation"}
-
-
-def differing_settings(evaluations: Sequence[Settings]) -> list[dict[str, str]]:
-    """The settings in which not all evaluations agree, as text, of each.
-
-    Keys of tables are distinguished: `env_args.difficulty`. What an evaluation does not set is left
-    out of its own. Secrets are hidden.
-    """
-    flat = [dict(_flat(settings)) for settings in evaluations]
-    names = dict.fromkeys(name for one in flat for name in one)
-    differing = [name for name in names if len({_identity(one, name) for one in flat}) > 1]
-    return [{name: _shown(name, one[name]) for name in differing if name in one} for one in flat]
-
-
-def _flat(settings: Settings) -> Iterator[tuple[str, Any]]:
-    yield "model", str(settings["endpoint_id"].value or settings["model"].value)
-    for name, value in sampling_args(settings).items():
-        yield name, value
-    for name, setting in settings.items():
-        if name in _TABLES:
-            for key, value in (setting.value or {}).items():
-                yield f"{name}.{key}", value
-        elif name not in _APART and setting.value is not None:
-            yield name, setting.value
-
-
-def _identity(settings: Mapping[str, Any], name: str) -> object:
-    """Key that is equal where two settings are; None where it is not set."""
-    if name not in settings:
-        return None
-    value = settings[name]
-    return (type(value), value) if isinstance(value, (str, int, float)) else _text(value)
-
-
-def _shown(name: str, value: Any) -> str:
-    """The text of a setting, or of a key inside of one, without secrets."""
-    key = name.rpartition(".")[2]
-    return _text(masked({key: value})[key])
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,11 +1,13 @@
-"""Settings with the place each came from, and how those of several places become one."""
+"""Settings with the place each came from: how several become one, and in what they differ."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from tui_eval.config.options import BY_NAME, FILE_KEYS, OPTIONS, Option
+from tui_eval.config.secret_values import masked
 from tui_eval.config.toml_files import TomlFile
 from tui_eval.config.values import check_value, parse_set
 from tui_eval.errors import Fault, nearest
@@ -46,18 +48,6 @@ SAMPLING = ("temperature", "max_tokens")
 
 _RIVALS = {"model": "endpoint_id", "endpoint_id": "model"}
 """Two settings that name the model: the one from the stronger place holds."""
-
-
-def typed_settings(values: Mapping[str, Any], flags: Mapping[str, str]) -> Settings:
-    """Settings from the values of a command line.
-
-    Args:
-        flags: Names of options in this command where `tui-eval run` has other ones.
-    """
-    return {
-        name: Setting(value, flags.get(name) or BY_NAME[name].flags[-1])
-        for name, value in values.items()
-    }
 
 
 _BUILT_IN_SETTINGS: Settings = {
@@ -190,3 +180,51 @@ def _with(table: Any, path: Sequence[str], value: Any) -> dict[str, Any]:
     first, rest = path[0], path[1:]
     changed[first] = _with(changed.get(first), rest, value) if rest else value
     return changed
+
+
+_TABLES = ("env_args", "extra_env_kwargs")
+_SHOWN_OTHERWISE = {"env_id", "name", "model", "endpoint_id", *SAMPLING, "sampling_args", "headers"}
+
+_APART = _SHOWN_OTHERWISE | {one.name for one in OPTIONS if one.describes != "evaluation"}
+
+
+def differing_settings(evaluations: Sequence[Settings]) -> list[dict[str, str]]:
+    """The settings in which not all evaluations agree, as text, of each.
+
+    Keys of tables are distinguished: `env_args.difficulty`. What an evaluation does not set is left
+    out of its own. Secrets are hidden.
+    """
+    flat = [dict(_flat(settings)) for settings in evaluations]
+    names = dict.fromkeys(name for one in flat for name in one)
+    differing = [name for name in names if len({_identity(one, name) for one in flat}) > 1]
+    return [{name: _shown(name, one[name]) for name in differing if name in one} for one in flat]
+
+
+def _flat(settings: Settings) -> Iterator[tuple[str, Any]]:
+    yield "model", str(settings["endpoint_id"].value or settings["model"].value)
+    for name, value in sampling_args(settings).items():
+        yield name, value
+    for name, setting in settings.items():
+        if name in _TABLES:
+            for key, value in (setting.value or {}).items():
+                yield f"{name}.{key}", value
+        elif name not in _APART and setting.value is not None:
+            yield name, setting.value
+
+
+def _identity(settings: Mapping[str, Any], name: str) -> object:
+    """Key that is equal where two settings are; None where it is not set."""
+    if name not in settings:
+        return None
+    value = settings[name]
+    return (type(value), value) if isinstance(value, (str, int, float)) else _text(value)
+
+
+def _shown(name: str, value: Any) -> str:
+    """The text of a setting, or of a key inside of one, without secrets."""
+    key = name.rpartition(".")[2]
+    return _text(masked({key: value})[key])
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
