@@ -10,10 +10,10 @@ from setting_places import REGISTRY, faults, plan, plans, write
 
 from tui_eval.config.compatibility import changes
 from tui_eval.config.endpoint_resolution import Surroundings
+from tui_eval.config.options import Setting
 from tui_eval.config.plan import plan_to_toml, read_plan
 from tui_eval.config.plan_builder import compose
 from tui_eval.config.secret_values import masked, masked_url, secrets_of_url
-from tui_eval.config.settings import Setting
 
 KEY = "sk-proj-abcdef1234567890"
 

@@ -29,12 +29,12 @@ from tui_eval.config.endpoints import (
     registry_path,
 )
 from tui_eval.config.local_servers import LocalServer
-from tui_eval.config.options import TYPED_KEY_VAR
+from tui_eval.config.options import TYPED_KEY_VAR, Setting, Settings
 from tui_eval.config.plan import RunPlan
 from tui_eval.config.providers import PROVIDER_TABLE
 from tui_eval.config.resumed_endpoints import RESUME, endpoints_of, header_faults
 from tui_eval.config.secret_values import masked_url
-from tui_eval.config.settings import BUILT_IN, Setting, Settings, built_in_settings
+from tui_eval.config.settings import BUILT_IN, built_in_settings
 from tui_eval.config.values import is_url
 from tui_eval.errors import Fault, RefusedError, nearest
 

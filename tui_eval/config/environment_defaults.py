@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tui_eval.config.options import FILE_KEYS
-from tui_eval.config.settings import Setting, Settings, table_settings
+from tui_eval.config.options import FILE_KEYS, Setting, Settings
+from tui_eval.config.settings import table_settings
 from tui_eval.config.toml_files import TomlFile, read_toml
 from tui_eval.environments.discovery import (
     FoundEnvironment,

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from tui_eval.config.options import FILE_KEYS, Option
-from tui_eval.config.settings import SAMPLING, Setting, Settings, table_settings
+from tui_eval.config.options import FILE_KEYS, SAMPLING, Option, Setting, Settings
+from tui_eval.config.settings import table_settings
 from tui_eval.config.toml_files import TomlFile, read_toml
 from tui_eval.config.values import check_value
 from tui_eval.errors import Fault, nearest

@@ -18,18 +18,10 @@ from tui_eval.config.endpoints import read_registry, registry_path
 from tui_eval.config.environment_defaults import environment_defaults
 from tui_eval.config.eval_file import EvalFile, read_eval_file
 from tui_eval.config.local_servers import find_servers
-from tui_eval.config.options import BUDGETS, BY_NAME
+from tui_eval.config.options import BUDGETS, BY_NAME, SAMPLING, Setting, Settings, merged
 from tui_eval.config.plan import Request, RunPlan
 from tui_eval.config.plan_builder import Evaluation, compose
-from tui_eval.config.settings import (
-    BUILT_IN,
-    SAMPLING,
-    Setting,
-    Settings,
-    apply_sets,
-    differing_settings,
-    merged,
-)
+from tui_eval.config.settings import BUILT_IN, apply_sets, differing_settings
 from tui_eval.config.values import parse_values
 from tui_eval.errors import Fault, Notice, warning
 from tui_eval.pasted import clean_variable, collected

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tui_eval.clients.credentials import is_literal_key
-from tui_eval.config.options import BY_NAME, OPTIONS
+from tui_eval.config.options import BY_NAME, OPTIONS, Setting, Settings
 from tui_eval.config.plan_builder import Evaluation
 from tui_eval.config.secret_values import HIDDEN, masked, masked_url
-from tui_eval.config.settings import BUILT_IN, Setting, Settings
+from tui_eval.config.settings import BUILT_IN
 
 VALUE_WIDTH = 48
 """Longer values push the place away from its column instead of being cut."""

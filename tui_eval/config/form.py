@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tui_eval.config.fields import ARGUMENT, Field, argument_field, option_fields, text_of, value_of
-from tui_eval.config.options import OPTIONS, Option
-from tui_eval.config.settings import SAMPLING, Setting, Settings, merged
+from tui_eval.config.options import OPTIONS, SAMPLING, Option, Setting, Settings, merged
 from tui_eval.config.values import list_text
 
 NOT_SHOWN = ("endpoint_id",)

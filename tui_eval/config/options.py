@@ -2,12 +2,13 @@
 
 A flag, a key in a TOML file, a field of the form and a line of the help are four faces of one
 setting. They are made from one row, so that a setting has one name, one range and one error text
-wherever it is set.
+wherever it is set. Set in several places, it is one setting again: see `merged`.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 Kind = Literal["text", "int", "float", "json", "list", "flag", "optional_path", "headers", "sets"]
 
@@ -250,3 +251,59 @@ DEMO: dict[str, str | bool] = {
     "save_results": True,
 }
 """Settings of `tui-eval demo`, by name of the option."""
+
+_FLAGS = {flag for option in OPTIONS for flag in option.flags}
+
+
+class Setting(NamedTuple):
+    """A value, and where it came from: `file:line`, a flag, or `built-in`."""
+
+    value: Any
+    source: str
+
+    def where(self, name: str) -> str:
+        """Place at which a fault of it is reported."""
+        if ":" in self.source:
+            return f"{self.source}, {name}"
+        return self.source if self.is_renamed else BY_NAME[name].shown
+
+    @property
+    def is_renamed(self) -> bool:
+        """Whether it was typed as a flag that `tui-eval run` has under another name."""
+        return self.source.startswith("--") and self.source not in _FLAGS
+
+
+Settings: TypeAlias = dict[str, Setting]
+"""Settings by the names of their options."""
+
+SAMPLING = ("temperature", "max_tokens")
+"""Sampling parameters that are settings of their own."""
+
+RIVALS = {"model": "endpoint_id", "endpoint_id": "model"}
+"""Two settings that name the model: the one from the stronger place holds."""
+
+
+def merged(layers: Sequence[Settings]) -> Settings:
+    """Settings of several places as one.
+
+    The last layer is the strongest. A table replaces a table; a sampling parameter of a weaker
+    layer than `sampling_args` gives way to it, one of a stronger layer is taken out of it.
+    """
+    together: Settings = {}
+    ranks: dict[str, int] = {}
+    for rank, layer in enumerate(layers):
+        for name, setting in layer.items():
+            together[name] = setting
+            ranks[name] = rank
+        for name, rival in RIVALS.items():
+            if name in layer and ranks.get(rival, rank) < rank:
+                del together[rival], ranks[rival]
+    sampling = together.get("sampling_args")
+    for name in SAMPLING:
+        if sampling and sampling.value and name in together and name in sampling.value:
+            if ranks[name] > ranks["sampling_args"]:
+                rest = {key: value for key, value in sampling.value.items() if key != name}
+                sampling = together["sampling_args"] = Setting(rest or None, sampling.source)
+            else:
+                together[name] = Setting(sampling.value[name], sampling.source)
+    return together

@@ -16,10 +16,10 @@ import msgspec
 from tui_eval.config.compatibility import resume_faults
 from tui_eval.config.endpoint_resolution import Chosen, Surroundings, choose
 from tui_eval.config.endpoints import PRICES
-from tui_eval.config.options import OF_ONE_COMMAND
+from tui_eval.config.options import OF_ONE_COMMAND, Setting, Settings
 from tui_eval.config.plan import PlannedEndpoint, RunPlan
 from tui_eval.config.secret_values import masked_url
-from tui_eval.config.settings import Setting, Settings, built_in_settings, sampling_args
+from tui_eval.config.settings import built_in_settings, sampling_args
 from tui_eval.config.values import is_url
 from tui_eval.errors import Fault
 

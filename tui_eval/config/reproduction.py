@@ -9,9 +9,8 @@ from typing import Any
 
 from tui_eval.config.command_line import command_line
 from tui_eval.config.endpoints import DEFAULT_TYPE
-from tui_eval.config.options import BY_NAME
+from tui_eval.config.options import BY_NAME, SAMPLING
 from tui_eval.config.secret_values import hidden_names
-from tui_eval.config.settings import SAMPLING
 from tui_eval.config.values import list_text
 from tui_eval.fold.saved_values import listing, mapping
 from tui_eval.runs.run_info import format_of_run, read_info, read_requested

@@ -1,53 +1,32 @@
-"""Settings with the place each came from: how several become one, and in what they differ."""
+"""Settings that are built in, of a table of a file and of `--set`, and what evaluations differ in."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
-from tui_eval.config.options import BY_NAME, FILE_KEYS, OPTIONS, Option
+from tui_eval.config.options import (
+    FILE_KEYS,
+    OPTIONS,
+    RIVALS,
+    SAMPLING,
+    Option,
+    Setting,
+    Settings,
+)
 from tui_eval.config.secret_values import masked
 from tui_eval.config.toml_files import TomlFile
 from tui_eval.config.values import check_value, parse_set
 from tui_eval.errors import Fault, nearest
 
 BUILT_IN = "built-in"
-_FLAGS = {flag for option in OPTIONS for flag in option.flags}
-
-
-class Setting(NamedTuple):
-    """A value, and where it came from: `file:line`, a flag, or `built-in`."""
-
-    value: Any
-    source: str
-
-    def where(self, name: str) -> str:
-        """Place at which a fault of it is reported."""
-        if ":" in self.source:
-            return f"{self.source}, {name}"
-        return self.source if self.is_renamed else BY_NAME[name].shown
-
-    @property
-    def is_renamed(self) -> bool:
-        """Whether it was typed as a flag that `tui-eval run` has under another name."""
-        return self.source.startswith("--") and self.source not in _FLAGS
 
 
 def place_of(sources: Mapping[str, str], name: str, flag: str) -> str:
     """Place at which a fault of a setting is reported: its line, or its flag without a file."""
     source = sources.get(name, "")
     return f"{source}, {name}" if ":" in source else flag
-
-
-Settings: TypeAlias = dict[str, Setting]
-"""Settings by the names of their options."""
-
-SAMPLING = ("temperature", "max_tokens")
-"""Sampling parameters that are settings of their own."""
-
-_RIVALS = {"model": "endpoint_id", "endpoint_id": "model"}
-"""Two settings that name the model: the one from the stronger place holds."""
 
 
 _BUILT_IN_SETTINGS: Settings = {
@@ -102,32 +81,6 @@ def table_settings(
     return found, faults
 
 
-def merged(layers: Sequence[Settings]) -> Settings:
-    """Settings of several places as one.
-
-    The last layer is the strongest. A table replaces a table; a sampling parameter of a weaker
-    layer than `sampling_args` gives way to it, one of a stronger layer is taken out of it.
-    """
-    together: Settings = {}
-    ranks: dict[str, int] = {}
-    for rank, layer in enumerate(layers):
-        for name, setting in layer.items():
-            together[name] = setting
-            ranks[name] = rank
-        for name, rival in _RIVALS.items():
-            if name in layer and ranks.get(rival, rank) < rank:
-                del together[rival], ranks[rival]
-    sampling = together.get("sampling_args")
-    for name in SAMPLING:
-        if sampling and sampling.value and name in together and name in sampling.value:
-            if ranks[name] > ranks["sampling_args"]:
-                rest = {key: value for key, value in sampling.value.items() if key != name}
-                sampling = together["sampling_args"] = Setting(rest or None, sampling.source)
-            else:
-                together[name] = Setting(sampling.value[name], sampling.source)
-    return together
-
-
 def sampling_args(settings: Settings) -> dict[str, Any]:
     """The parameters of every model call that merged settings amount to."""
     named = {
@@ -162,8 +115,8 @@ def apply_sets(settings: Settings, sets: Iterable[tuple[list[str], str]]) -> lis
 
 def _replace(settings: Settings, name: str, value: Any) -> None:
     settings[name] = Setting(value, "--set")
-    if name in _RIVALS:
-        settings.pop(_RIVALS[name], None)
+    if name in RIVALS:
+        settings.pop(RIVALS[name], None)
     whole = settings.get("sampling_args")
     if name in SAMPLING and whole and whole.value:
         rest = {key: item for key, item in whole.value.items() if key != name}

@@ -23,7 +23,7 @@ from typing import Any, Literal, Union
 
 from tui_eval.config.environment_defaults import environment_defaults, pyproject_of
 from tui_eval.config.fields import Shape
-from tui_eval.config.settings import Settings
+from tui_eval.config.options import Settings
 from tui_eval.config.toml_files import read_toml
 from tui_eval.environments.discovery import FoundEnvironment, module_name_of
 from tui_eval.environments.loader import import_environment
