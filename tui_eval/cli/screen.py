@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import gc
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,8 +64,7 @@ def _watch(
     try:
         leave = app.run()
         launch = first.launch if isinstance(first, LiveFeed) else None
-        raw = (launch.request.get("raw") if launch else None) or {}
-        abbreviated = bool(raw.get("abbreviated_summary"))
+        abbreviated = bool(launch and (launch.request.get("raw") or {}).get("abbreviated_summary"))
         code = leave_app(
             app, leave, at_end, abbreviated=abbreviated, is_refusal_shown=is_refusal_shown
         )
@@ -90,14 +88,11 @@ def configure_on_screen(draft: Draft) -> int:
     from tui_eval.errors import Fault
     from tui_eval.feeds.live_feed import LiveFeed
 
-    def begin(feed: LiveFeed, request: Mapping[str, Any]) -> None:
-        feed.launch = Launch(request)
-
     refused: list[Fault] = []
     while True:
         gc.disable()
         feed, form = LiveFeed(), _form(draft, refused)
-        app = _app(feed, form=form, begin=functools.partial(begin, feed))
+        app = _app(feed, form=form, begin=lambda one, to=feed: setattr(to, "launch", Launch(one)))
         code = _watch(app, is_refusal_shown=True)
         if not app.state.refused:
             return code

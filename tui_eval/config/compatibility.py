@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tui_eval.config.changes import NOTHING, Change, change, text_change
+from tui_eval.config.options import Settings
 from tui_eval.config.plan import AS_JSON, RunPlan
 from tui_eval.config.secret_values import HIDDEN, hidden_names, masked
-from tui_eval.config.settings import Settings
 from tui_eval.errors import Fault
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.rescue import continued_in

@@ -238,8 +238,10 @@ def _expanded(request: Request, read: _Read, before: RunPlan | None) -> Expansio
         evaluations.append(evaluation)
     top = dict(file.top)
     faults += apply_sets(top, typed.sets)
-    if len(evaluations) > 1:
-        _name_differences(evaluations)
+    differences = differing_settings([one.settings for one in evaluations])
+    for evaluation, varies in zip(evaluations, differences, strict=True):
+        if evaluation.plan is not None and len(evaluations) > 1:
+            evaluation.plan.varies = varies
     notices += _without_effect(evaluations)
     return Expansion(evaluations, notices, list(dict.fromkeys(faults)), top, read.flags)
 
@@ -276,13 +278,6 @@ def _together(
     together = merged([weak, *layers])
     apply_sets(together, typed.sets)
     return together, faults
-
-
-def _name_differences(evaluations: Sequence[Evaluation]) -> None:
-    differences = differing_settings([one.settings for one in evaluations])
-    for evaluation, varies in zip(evaluations, differences, strict=True):
-        if evaluation.plan is not None:
-            evaluation.plan.varies = varies
 
 
 def _without_effect(evaluations: Sequence[Evaluation]) -> list[Notice]:

@@ -1,4 +1,4 @@
-"""Settings that are built in, of a table of a file and of `--set`, and what evaluations differ in."""
+"""Settings: built in, of a table of a file, of `--set`; and those in which evaluations differ."""
 
 from __future__ import annotations
 

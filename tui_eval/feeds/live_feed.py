@@ -90,8 +90,7 @@ class LiveFeed:
             self._is_connected = False
 
     def drain(self, most: int = 5000) -> list[Event]:
-        received = self._received
-        if received is None:
+        if (received := self._received) is None:
             return []
         received.decode(most)
         is_over = self._is_held or (not self._is_connected and self._reading is not None)
@@ -114,24 +113,16 @@ class LiveFeed:
             self._writer.write(frame(encode_command(command)))
             self._leaves = self._leaves or isinstance(command, Detach)
 
-    @property
-    def _run(self) -> RunDir | None:
-        return self._received.run if self._received is not None else None
-
     def saved(self, row: int, offset: int, length: int) -> Rollout | None:
-        from tui_eval.runs.saved_run import read_rollout
-
-        return read_rollout(self._run, row, offset, length) if self._run else None
+        return self._received.saved(row, offset, length) if self._received else None
 
     def log(self, at: int, most: int) -> tuple[bytes, int]:
-        from tui_eval.runs.run_info import read_log
-
-        return read_log(self._run.log, at, most) if self._run else (b"", 0)
+        return self._received.log(at, most) if self._received else (b"", 0)
 
     @property
     def runs(self) -> list[RunDir]:
         """See `ReceivedEvents.runs`."""
-        return self._received.runs if self._received is not None else []
+        return self._received.runs if self._received else []
 
     async def close(self) -> None:
         await self._take_what_has_come()

@@ -6,6 +6,7 @@ word is noticed by its connection, and a run of an engine that was started here 
 
 from __future__ import annotations
 
+import sys
 from asyncio import StreamReader
 from collections import deque
 from pathlib import Path
@@ -24,24 +25,21 @@ from tui_eval.events import (
     RunMoved,
     RunStarted,
 )
+from tui_eval.fold.trajectory import Rollout
 from tui_eval.runs.crash_recovery import close_crashed_run, close_if_crashed
 from tui_eval.runs.index import IndexReader
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.outcome import failed, lost_engine_outcome
-from tui_eval.runs.run_info import read_metadata
-from tui_eval.runs.saved_run import finished_on_disk
+from tui_eval.runs.run_info import read_log, read_metadata
+from tui_eval.runs.saved_run import finished_on_disk, read_rollout
 
 
 class ReceivedEvents:
-    """Frames as they come, and their events in order.
-
-    `run` is the one that the engine works on, where it has one alone; `has_end` says whether the
-    last event was received, or stands for one that was not.
-    """
+    """Frames as they come, and their events; `has_end` says whether the last one is there."""
 
     def __init__(self) -> None:
         self.frames: deque[bytes] = deque()
-        self.run: RunDir | None = None
+        self._run: RunDir | None = None
         self.has_end = False
         self._events: deque[Event] = deque()
         self._index: IndexReader | None = None
@@ -77,15 +75,15 @@ class ReceivedEvents:
             case RunStarted():
                 self._open(event.path)
                 self._read_rows()
-            case RowsTakenBack() if self.run is not None:  # all of the index is written again
-                self._open(self.run.path)
+            case RowsTakenBack() if self._run is not None:  # all of the index is written again
+                self._open(self._run.path)
                 self._read_rows()
             case ReadAgain():
                 self._read_rows()
 
     def _open(self, path: str | Path) -> None:
-        self.run = RunDir(Path(path))
-        self._index = IndexReader(self.run.index)
+        self._run = RunDir(Path(path))
+        self._index = IndexReader(self._run.index)
 
     def _read_rows(self) -> None:
         if self._index is not None:
@@ -108,29 +106,35 @@ class ReceivedEvents:
         now = clock.now()
         end = lost_engine_outcome(
             now,
-            read_metadata(self.run) if self.run is not None else {},
+            read_metadata(self._run) if self._run is not None else {},
             exit_code,
             was_stopped=engine is not None and engine.stopping,
             has_begun=bool(self.runs),
         )
-        if self.run is not None:
-            self._events.extend(finished_on_disk(self.run))
-            self._events.append(end if engine is None else close_crashed_run(self.run, end))
+        if self._run is not None:
+            self._events.extend(finished_on_disk(self._run))
+            self._events.append(end if engine is None else close_crashed_run(self._run, end))
             return
         for run in self.runs if engine is not None else ():
             close_crashed_run(run, end)
         printed = engine.last_output() if engine and not self._running else ""
         self._events.extend([Noticed(0, now, "warning", printed), end] if printed else [end])
 
+    def saved(self, row: int, offset: int, length: int) -> Rollout | None:
+        """See `Feed.saved`."""
+        return read_rollout(self._run, row, offset, length) if self._run else None
+
+    def log(self, at: int, most: int) -> tuple[bytes, int]:
+        """See `Feed.log`."""
+        return read_log(self._run.log, at, most) if self._run else (b"", 0)
+
     @property
     def runs(self) -> list[RunDir]:
         """Runs that the engine works on, or did when it ended, as far as it sent them."""
-        return [self.run] if self.run is not None else [*self._running.values()]
+        return [self._run] if self._run is not None else [*self._running.values()]
 
     def close_runs(self) -> None:
         """Reports the end of the runs whose end the engine had no time to report."""
-        while self.frames:
-            for event in decode_events(self.frames.popleft()):
-                self._take(event)
+        self.decode(sys.maxsize)
         for run in self.runs:
             close_if_crashed(run)
