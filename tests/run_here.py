@@ -26,6 +26,7 @@ from tui_eval.config.expansion import Expander
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.job import RunJob
+from tui_eval.engine.limits.limits import Limits
 from tui_eval.engine.setup.expanded_request import ExpandedRequest, expand_request
 from tui_eval.engine.setup.opened_environment import OpenedEnvironment, open_environment, open_here
 from tui_eval.engine.setup.preflight import Preflight, preflight
@@ -118,7 +119,9 @@ async def _run(request: Request) -> tuple[RunState, RunDir]:
     hub = Hub()
     hub.redact = Redactor(key_of(prepared.plan))
     replicas = Replicas([client_config(prepared.plan)], ClientElsewhere)
-    await RunJob(hub, prepared, replicas, Host(True, cancels_within_s=1.0)).run()
+    host = Host(True, cancels_within_s=1.0)
+    limits = Limits.of(prepared.plan, prepared.started.total, len(replicas), hub.publish)
+    await RunJob(hub, prepared, replicas, host, limits).run()
     return hub.state, prepared.run
 
 

@@ -19,7 +19,7 @@ from program import Finished, Program, chat_answer, wait_until
 from servers import FaultServer, Reply
 
 from tui_eval.commands import SetMaxConcurrent
-from tui_eval.engine.limits.open_file_room import within_open_files
+from tui_eval.engine.limits.limits import within_open_files
 from tui_eval.error_classes import class_of
 from tui_eval.errors import ModelError, ToolCallError
 from tui_eval.events import CommandAnswered, MaxConcurrentChanged

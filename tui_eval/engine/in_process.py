@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from tui_eval.config.secret_values import secret_texts
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.session import Session
+from tui_eval.engine.limits.limits import Limits
 from tui_eval.engine.python_api import prepare_call
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
@@ -65,7 +66,9 @@ async def _work(
         progress = Progress(prepared, request)
         hub = Hub()
         hub.on_event = progress.handle
-        session = Session(hub, prepared, redact, replicas, Host(False, CANCELS_WITHIN_S))
+        limits = Limits.of(prepared.plan, prepared.started.total, len(replicas), hub.publish)
+        host = Host(False, CANCELS_WITHIN_S)
+        session = Session(hub, prepared, redact, replicas, host, limits)
     except OSError as error:
         prepared.lock.release()
         raise RuntimeError(f"{prepared.run.path} cannot be written: {error}") from error

@@ -26,6 +26,7 @@ from tui_eval.config.expansion import Expander
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.job import Job, RunJob, let_listeners_read, own_process
 from tui_eval.engine.interpreters.interpreter import Interpreter
+from tui_eval.engine.limits.limits import Limits
 from tui_eval.engine.setup.expanded_request import ExpandedRequest, expand_request
 from tui_eval.engine.setup.opened_environment import open_environment
 from tui_eval.engine.setup.preflight import Preflight, preflight
@@ -203,7 +204,9 @@ class Engine:
         open_log = functools.partial(print_to_log, redact=self._hub.redact)
         host = own_process(giving_up=self._end.count_down, open_log=open_log)
         replicas = Replicas([client_config(prepared.plan)], ClientElsewhere)
-        return RunJob(self._hub, prepared, replicas, host)
+        total = prepared.started.total
+        limits = Limits.of(prepared.plan, total, len(replicas), self._hub.publish)
+        return RunJob(self._hub, prepared, replicas, host, limits)
 
     async def _preflight(self, expanded: ExpandedRequest) -> Preflight:
         """Has each environment loaded and checked; its worker waits for its evaluation."""

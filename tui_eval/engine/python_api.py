@@ -14,7 +14,7 @@ from tui_eval.config.adopted_plan import plan_to_resume
 from tui_eval.config.compatibility import ARGUMENT, call_faults, continued_faults
 from tui_eval.config.plan import RunPlan, read_plan
 from tui_eval.config.secret_values import hidden_names
-from tui_eval.engine.limits.open_file_room import open_file_notices
+from tui_eval.engine.limits.limits import open_file_notices
 from tui_eval.engine.setup.prepare import (
     cannot_write,
     initialize_run,

@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 
 from tui_eval.engine.limits.budget import Budget
-from tui_eval.engine.limits.limits import Shared
 from tui_eval.runs.layout import RunDir
 
 
@@ -21,7 +20,6 @@ class Host(msgspec.Struct, frozen=True):
         cancels_within_s: Seconds that rollouts in flight get for their cleanup at an early end.
         giving_up: Called once where the run is to end early.
         loaded: Called once everything that the run needs is imported.
-        shared: Slots that the run has in common with others.
         spent: Why nothing new may begin, whatever the run's own budget is; empty while it may.
         budget: The budget that it shares with others; None for no limit.
         notify: Gets notices, with their level, for who watches several runs.
@@ -34,7 +32,6 @@ class Host(msgspec.Struct, frozen=True):
     cancels_within_s: float
     giving_up: Callable[[], None] = lambda: None
     loaded: Callable[[], object] = lambda: None
-    shared: Shared | None = None
     spent: Callable[[], str] = lambda: ""
     budget: Budget | None = None
     notify: Callable[[str, str], None] = lambda level, text: None

@@ -16,6 +16,7 @@ from tui_eval.commands import Command
 from tui_eval.engine.execution.heartbeat import Heartbeat
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.session import Session
+from tui_eval.engine.limits.limits import Limits
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import RunFinished
@@ -55,7 +56,9 @@ class Job(Protocol):
 class RunJob(Session):
     """A session in an engine's process, alone or as one of several: with notices and heartbeat."""
 
-    def __init__(self, hub: Hub, prepared: Prepared, replicas: Replicas, host: Host) -> None:
+    def __init__(
+        self, hub: Hub, prepared: Prepared, replicas: Replicas, host: Host, limits: Limits
+    ) -> None:
         """Opens the run's log and files.
 
         Raises:
@@ -64,7 +67,7 @@ class RunJob(Session):
         hub.path = str(prepared.run.path)
         try:
             host.open_log(prepared.run.log)
-            super().__init__(hub, prepared, hub.redact, replicas, host)
+            super().__init__(hub, prepared, hub.redact, replicas, host, limits)
         except OSError:
             prepared.lock.release()
             raise

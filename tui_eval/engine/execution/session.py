@@ -25,8 +25,7 @@ from tui_eval.engine.execution.run_metadata import RunMetadata
 from tui_eval.engine.execution.schedule import EarlyStop, Schedule
 from tui_eval.engine.execution.steering import Steering
 from tui_eval.engine.limits.budget import Budget, CallGuard
-from tui_eval.engine.limits.limits import Limits, Phases
-from tui_eval.engine.limits.open_file_room import within_open_files
+from tui_eval.engine.limits.limits import Limits
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.workers.engine_parts import EngineParts
@@ -55,7 +54,13 @@ class Session:
     """
 
     def __init__(
-        self, hub: Hub, prepared: Prepared, redact: Redactor, replicas: Replicas, host: Host
+        self,
+        hub: Hub,
+        prepared: Prepared,
+        redact: Redactor,
+        replicas: Replicas,
+        host: Host,
+        limits: Limits,
     ) -> None:
         """Opens the run's files.
 
@@ -65,6 +70,7 @@ class Session:
         self.cause: BaseException | None = None
         self._hub = hub
         self._host = host
+        self._limits = limits
         self._replicas = replicas
         self._prepared = prepared
         self._plan = prepared.plan
@@ -172,21 +178,19 @@ class Session:
 
     async def _work_through(self) -> None:
         self._replicas.failed = lambda why: self._fail(why + self._see_log)
-        limits: Limits | None = None
         try:
             await self._replicas.open()
-            limits = self._limits()
-            rollouts = await self._rollouts(limits)
+            rollouts = await self._rollouts()
             self._host.loaded()
-            await self._resume_journal(rollouts, limits)
-            work = self._prepared, self._hub, self._schedule, rollouts, limits
+            await self._resume_journal(rollouts)
+            work = self._prepared, self._hub, self._schedule, rollouts, self._limits
             self._steering = Steering(
                 AtWork(*work, self._files, self._publish_move, self.metadata.write)
             )
-            begin = partial(self._begin_next, rollouts, limits)
+            begin = partial(self._begin_next, rollouts)
             await self._schedule.work_off(begin, self._host.all_begun)
             while rollouts.generated:
-                await self._score_generated(rollouts, limits)
+                await self._score_generated(rollouts)
                 await self._schedule.work_off(begin, self._host.all_begun)
             await self._files.disk.wait()
         finally:
@@ -194,8 +198,6 @@ class Session:
             await self._schedule.give_up(self._host.cancels_within_s)
             if self._guard is not None:
                 self._guard.close()
-            if limits is not None:
-                limits.publish_last()
             self._health.close()
             if self._workers is not None:
                 await self._workers.close()
@@ -203,21 +205,21 @@ class Session:
                 self._prepared.worker.kill()
             await self._replicas.close()
 
-    async def _score_generated(self, rollouts: RolloutWork, limits: Limits) -> None:
+    async def _score_generated(self, rollouts: RolloutWork) -> None:
         while rollouts.generated:
-            held = await limits.begin_scoring()
+            held = await self._limits.begin_scoring()
             if not rollouts.generated:  # they were cancelled meanwhile
                 held.release()
                 break
             self._schedule.start(rollouts.score_next(held), held)
 
-    async def _begin_next(self, rollouts: RolloutWork, limits: Limits) -> bool:
+    async def _begin_next(self, rollouts: RolloutWork) -> bool:
         """Begins the first rollout that waits; False where none may begin any more."""
         todo = self._schedule.todo
         row = todo[0]
         alone = self._plan.independent_scoring or len(self._replicas) == 1
         group = None if alone else self._prepared.examples.example(row)
-        held, endpoint = await limits.begin(self._replicas.endpoints(group))
+        held, endpoint = await self._limits.begin(self._replicas.endpoints(group))
         self._early.check(todo)
         if self._out_of_budget() or not todo or todo[0] != row:  # cancelled, or others go first
             held.release()
@@ -269,30 +271,18 @@ class Session:
             warn=self._warn,
         )
 
-    def _limits(self) -> Limits:
-        plan, count = self._plan, len(self._replicas)
-        each = [one.max_concurrent for one in plan.endpoints]
-        own = plan.max_concurrent_generation, plan.max_concurrent_scoring
-        return Limits(
-            Phases(self._prepared.started.max_concurrent, *map(within_open_files, own)),
-            each if len(each) == count else [0] * count,
-            self._host.shared,
-            adaptive=plan.adaptive,
-            publish=self._hub.publish,
-        )
-
     def _warn_of_workers(self, text: str) -> None:
         log.warning("%s", text)
         self._warn(text)
 
-    async def _rollouts(self, limits: Limits) -> RolloutWork:
+    async def _rollouts(self) -> RolloutWork:
         guard = self._guard = self._make_guard()
         if guard is not None:
             self._schedule.parked = lambda: guard.parked
         parts = EngineParts(
             prepared=self._prepared,
             hub=self._hub,
-            limits=limits,
+            limits=self._limits,
             rows=self._files.rows,
             journal=self._files.journal,
             columns=self._columns,
@@ -305,7 +295,7 @@ class Session:
             waiting=lambda: len(self._schedule.todo),
         )
         if self._prepared.loaded is None or self._plan.num_workers:
-            shares = self._host.shared is not None
+            shares = self._limits.is_shared
             self._workers = WorkerRollouts(parts, self._replicas.configs, shares_scoring=shares)
             self._health.send = self._workers.pool.send_all
             await self._workers.open(self._prepared.worker)
@@ -318,7 +308,7 @@ class Session:
         """Whether the endpoint takes no key of a program's: a command has tried it before."""
         return refuses_key(state) and not (self._host.is_own or self._used()[0])
 
-    async def _resume_journal(self, rollouts: RolloutWork, limits: Limits) -> None:
+    async def _resume_journal(self, rollouts: RolloutWork) -> None:
         """Rollouts that an earlier session generated go straight to their score."""
         generated, answers = self._prepared.journal.items(), self._prepared.answers.items()
         self._files.journal.keep([*generated, *((row, one) for row, all in answers for one in all)])
@@ -328,7 +318,7 @@ class Session:
         for row, record in generated:
             rollouts.restore(row, record)
         if not self._plan.score_at_end:
-            await self._score_generated(rollouts, limits)
+            await self._score_generated(rollouts)
 
     async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
         try:
@@ -354,6 +344,7 @@ class Session:
             self._failure += unwritten.rescued
 
     def _close(self) -> RunFinished:
+        self._limits.publish_last()
         self._hub.flush()
         path = self._prepared.run.path
         unwritten = self._files.close()

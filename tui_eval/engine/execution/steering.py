@@ -12,8 +12,7 @@ from tui_eval.config.changes import change
 from tui_eval.config.plan import plan_to_toml
 from tui_eval.engine.execution.reruns import Reruns
 from tui_eval.engine.execution.rollout_work import AtWork
-from tui_eval.engine.limits.limits import Held
-from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
+from tui_eval.engine.limits.limits import Held, open_file_notices, within_open_files
 from tui_eval.errors import RefusedError
 from tui_eval.events import MaxConcurrentChanged, Stage
 from tui_eval.runs.writer import write_atomically

@@ -23,7 +23,9 @@ from tui_eval import clock
 from tui_eval.config.plan import RunPlan
 from tui_eval.engine.limits.adaptive import Concurrency
 from tui_eval.engine.limits.slots import Share, Slots, lent
+from tui_eval.errors import Notice, warning
 from tui_eval.events import ConcurrencyMoved
+from tui_eval.open_files import file_limit, room_for_rollouts
 
 PUBLISHED_EVERY_S = 0.25
 
@@ -40,6 +42,12 @@ class Phases(NamedTuple):
     generation: int = 0
     scoring: int = 0
 
+    @classmethod
+    def of(cls, plan: RunPlan, total: int) -> Phases:
+        """Limits of a run of so many rollouts: its plan's, as far as open files allow them."""
+        own = map(within_open_files, (plan.max_concurrent_generation, plan.max_concurrent_scoring))
+        return cls(within_open_files(plan.max_concurrent, total), *own)
+
     def bounds(self) -> tuple[int, int, int]:
         """Limits of rollouts in flight, generated and scored at once; 0 for none."""
         if self.generation <= 0 and self.scoring <= 0:
@@ -48,6 +56,37 @@ class Phases(NamedTuple):
 
     def _of(self, own: int) -> int:
         return own if own > 0 else self.each
+
+
+def within_open_files(max_concurrent: int, total: int = 0) -> int:
+    """`max_concurrent`, lowered where there are not enough open files for so many.
+
+    Args:
+        max_concurrent: 0 or less for no limit.
+        total: Rollouts of the whole run; no more than these can be in flight. 0 if not known.
+    """
+    max_concurrent, room = max(max_concurrent, 0), room_for_rollouts()
+    wanted = min(max_concurrent, total) if max_concurrent and total else max_concurrent or total
+    return room if wanted > room else max_concurrent
+
+
+def open_file_notices(max_concurrent: int, total: int = 0, name: str = "-c") -> list[Notice]:
+    """A notice where a limit is lowered: see `within_open_files`.
+
+    Args:
+        name: Of the limit where it was given.
+    """
+    room = within_open_files(max_concurrent, total)
+    if room == max(max_concurrent, 0):
+        return []
+    is_limited = max_concurrent > 0
+    requested = f"{name} {max_concurrent}" if is_limited else "no limit of rollouts in flight"
+    text = (
+        f"{requested}: at most {room:,} rollouts are in flight, as a process may open "
+        f"{file_limit():,} files here. Raise that before the start: "
+        "ulimit -Hn, or the system's own setting"
+    )
+    return [warning(text)]
 
 
 class Held:
@@ -219,6 +258,26 @@ class Limits:
         for one in self._endpoints:
             one.on_move.add(self._publish_soon)
 
+    @classmethod
+    def of(
+        cls,
+        plan: RunPlan,
+        total: int,
+        replicas: int,
+        publish: Callable[[ConcurrencyMoved], None],
+        shared: Shared | None = None,
+    ) -> Limits:
+        """The limits of a run of so many rollouts that so many replicas serve: see `Phases.of`."""
+        each = [one.max_concurrent for one in plan.endpoints]
+        each = each if len(each) == replicas else [0] * replicas
+        phases = Phases.of(plan, total)
+        return cls(phases, each, shared, adaptive=plan.adaptive, publish=publish)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether some of the slots are those of other runs, too."""
+        return not self._owns_endpoints
+
     def nothing_held(self, row: int) -> Held:
         """The slots of a rollout that holds none."""
         return Held()
@@ -331,44 +390,3 @@ class Limits:
                 if task is not taken and not task.cancel():
                     every[endpoint].release()
         return waiting[taken]
-
-
-class SuiteLimits:
-    """Limits that the evaluations of a suite share, and those of each endpoint."""
-
-    def __init__(self, phases: Phases) -> None:
-        self._slots = PhaseSlots(phases)
-        self._endpoints: dict[tuple[str, str], Concurrency] = {}
-
-    @property
-    def max_concurrent(self) -> int:
-        """Maximum number of concurrent rollouts; 0 for no limit."""
-        return self._slots.phases.each
-
-    @property
-    def has_room(self) -> bool:
-        """Whether a further rollout could begin now."""
-        return self._slots.in_flight.has_room
-
-    async def one_is_free(self) -> None:
-        """Waits until a further rollout could begin."""
-        await self._slots.in_flight.acquire()
-        self._slots.in_flight.release()
-
-    def move(self, max_concurrent: int) -> None:
-        """Moves the limit of rollouts in flight."""
-        self._slots.move(max_concurrent)
-        for endpoint in self._endpoints.values():
-            endpoint.move_ceilings(self._slots.ceilings)
-
-    def shared(self, plan: RunPlan) -> Shared:
-        """The slots of one evaluation; those of its endpoints are shared by alias and URL."""
-        endpoints = []
-        for endpoint in plan.served_at:
-            key = (plan.alias, endpoint.url)
-            if key not in self._endpoints:
-                self._endpoints[key] = Concurrency(
-                    endpoint.max_concurrent, self._slots.ceilings, adapts=plan.adaptive
-                )
-            endpoints.append(self._endpoints[key])
-        return Shared(self._slots, endpoints)

@@ -15,8 +15,7 @@ from tui_eval.config.compatibility import content_faults, continued_faults
 from tui_eval.config.list_prices import blind_text, take_list_prices
 from tui_eval.config.plan import Request, RunPlan
 from tui_eval.config.settings import place_of
-from tui_eval.engine.limits.limits import Phases
-from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
+from tui_eval.engine.limits.limits import Phases, open_file_notices, within_open_files
 from tui_eval.engine.setup.endpoint_checks import check_endpoints
 from tui_eval.engine.setup.expanded_request import ExpandedRequest, settings_to_open, with_run
 from tui_eval.engine.setup.hub_faults import hub_faults

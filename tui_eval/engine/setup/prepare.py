@@ -21,7 +21,7 @@ from tui_eval import clock
 from tui_eval.clients.credentials import credentials_of
 from tui_eval.config.plan import RunPlan, plan_to_toml
 from tui_eval.config.secret_values import masked, secret_texts, secrets_of_url
-from tui_eval.engine.limits.open_file_room import within_open_files
+from tui_eval.engine.limits.limits import Phases
 from tui_eval.engine.setup.plan_checks import MAKE_ROOM, elsewhere, root_of
 from tui_eval.engine.setup.prepared import LoadedHere, Prepared
 from tui_eval.engine.setup.resume import budget_reached, restore_progress
@@ -258,7 +258,7 @@ def run_started(plan: RunPlan, info: EnvironmentInfo, run: RunDir, examples: Pla
         num_examples=examples.total // examples.per_example,
         rollouts_per_example=examples.per_example,
         total=examples.total,
-        max_concurrent=within_open_files(plan.max_concurrent, examples.total),
+        max_concurrent=Phases.of(plan, examples.total).each,
         saved=not is_unsaved(run),
         sampling_args=masked(Cleaner().clean({**info.sampling_args, **plan.sampling_args})),
         env_args=masked(plan.env_args),

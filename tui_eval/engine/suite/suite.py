@@ -32,13 +32,18 @@ from tui_eval.config.options import BUDGETS, BY_NAME
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.job import RunJob, let_listeners_read, own_process
-from tui_eval.engine.limits.limits import Phases, SuiteLimits
-from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
+from tui_eval.engine.limits.limits import (
+    Limits,
+    Phases,
+    open_file_notices,
+    within_open_files,
+)
 from tui_eval.engine.setup.preflight import Preflight
 from tui_eval.engine.setup.prepare import client_config, prepare_in_thread
 from tui_eval.engine.setup.resume import spent_on_disk
 from tui_eval.engine.setup.suite_lock import lock_suite
 from tui_eval.engine.suite.evaluation_status import EvaluationStatus, SuiteBudget
+from tui_eval.engine.suite.shared_limits import SuiteLimits
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.server import listen
 from tui_eval.engine.transport.sockets import bind_socket, loopback_of, socket_folder
@@ -305,7 +310,9 @@ class Suite:
             prepared = await prepare_in_thread(checked, path, slow, is_spent=is_spent)
             hub = one.begin(prepared.started, len(prepared.done), path)
             hub.redact, hub.pid = self._hub.redact, self._hub.pid
-            session = RunJob(hub, prepared, replicas, self._host(one, run_log))
+            total, shared = prepared.started.total, self._limits.shared(one.plan)
+            limits = Limits.of(one.plan, total, len(replicas), hub.publish, shared)
+            session = RunJob(hub, prepared, replicas, self._host(one, run_log), limits)
             self._working[one.index] = session
             handle, loopback = partial(self._handle_at, session), loopback_of(sock, path)
             server = await listen(sock, hub, handle, lambda: None, loopback)
@@ -334,7 +341,6 @@ class Suite:
             run_log.open(path)
 
         return own_process(
-            shared=self._limits.shared(one.plan),
             spent=self._budget.check,
             budget=self._budget.shared,
             notify=self._hub.notice,
