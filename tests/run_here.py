@@ -120,7 +120,8 @@ async def _run(request: Request) -> tuple[RunState, RunDir]:
     hub.redact = Redactor(key_of(prepared.plan))
     replicas = Replicas([client_config(prepared.plan)], ClientElsewhere)
     host = Host(True, cancels_within_s=1.0)
-    limits = Limits.of(prepared.plan, prepared.started.total, len(replicas), hub.publish)
+    plan, total = prepared.plan, prepared.started.total
+    limits = Limits.of(plan, total, len(plan.served_at), hub.publish)
     await RunJob(hub, prepared, replicas, host, limits).run()
     return hub.state, prepared.run
 

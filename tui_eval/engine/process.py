@@ -203,9 +203,9 @@ class Engine:
         prepared.notices = list(dict.fromkeys([*found.notices, *prepared.notices]))
         open_log = functools.partial(print_to_log, redact=self._hub.redact)
         host = own_process(giving_up=self._end.count_down, open_log=open_log)
-        replicas = Replicas([client_config(prepared.plan)], ClientElsewhere)
-        total = prepared.started.total
-        limits = Limits.of(prepared.plan, total, len(replicas), self._hub.publish)
+        plan, total = prepared.plan, prepared.started.total
+        replicas = Replicas([client_config(plan)], ClientElsewhere)
+        limits = Limits.of(plan, total, len(plan.served_at), self._hub.publish)
         return RunJob(self._hub, prepared, replicas, host, limits)
 
     async def _preflight(self, expanded: ExpandedRequest) -> Preflight:
