@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 IGNORED_AFTER_S = 30.0
-"""So long a call that was cancelled may take for what it has to put away."""
+"""Seconds that a cancelled call may take for its cleanup."""
 
 
 class CallLimit(Deadline):

@@ -8,7 +8,7 @@ import msgspec
 
 
 class Subscribe(msgspec.Struct, tag="sub", array_like=True):
-    """From now on send the messages of these rows and no others."""
+    """Send the messages of these rows from now on, and no others."""
 
     rows: list[int]
 

@@ -136,11 +136,11 @@ class LoopPulse:
             self._beat()
 
     def end(self) -> None:
-        """One does no longer."""
+        """Removes one of its users."""
         self._users -= 1
 
     def runs(self, who: int) -> None:
-        """From now on it is this one's code that may hold the loop."""
+        """Names the one whose code may hold the loop from now on."""
         self.still_s()
         self._running = who
 

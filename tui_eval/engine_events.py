@@ -74,7 +74,7 @@ class WorkersSeen(TimedEvent, tag="workers"):
 
 
 class ConcurrencyMoved(TimedEvent, tag="conc"):
-    """From now on at most so many rollouts are generated concurrently at one endpoint.
+    """The maximum of concurrently generated rollouts at one endpoint was changed.
 
     Args:
         place: The endpoint, in the order of the plan.

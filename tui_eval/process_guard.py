@@ -41,7 +41,7 @@ class ProcessGuard:
         self._lock = threading.Lock()
 
     def watch(self, group: int) -> None:
-        """From now on this process group does not outlive us; a negative one may again."""
+        """Guards a process group, which does not outlive us then; a negative one ends that."""
         with self._lock:
             if self._process is None:
                 self._process = _started()

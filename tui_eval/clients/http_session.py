@@ -45,7 +45,7 @@ class AnswerSize:
         self._url = url
 
     def add(self, chunk: bytes) -> None:
-        """So much more has come; `InvalidModelResponseError` where it is too much."""
+        """Counts received bytes; `InvalidModelResponseError` where it is too much."""
         self._left -= len(chunk)
         if self._left < 0:
             raise InvalidModelResponseError(
@@ -78,7 +78,7 @@ PROBES = 4
 """A connection whose other end is silent for 60 s, then four times 15 s, is broken."""
 _KEEPALIVE = {"TCP_KEEPIDLE": IDLE_S, "TCP_KEEPALIVE": IDLE_S, "TCP_KEEPINTVL": EVERY_S,
             "TCP_KEEPCNT": PROBES}  # fmt: skip
-"""By their names in `socket`; each system lacks one.
+"""Options by their names in `socket`; each system lacks one.
 
 A model may think for an hour, and nothing is sent meanwhile: of a host that lost its power or its
 network nobody would notice.

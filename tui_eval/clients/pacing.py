@@ -33,7 +33,7 @@ GUESS_OVER_S = 5.0
 """A first guess lets all through who wait, over the time that was requested; at most over this."""
 MANY = 30
 KEPT = 0.7
-"""Where so many were let through, an endpoint may have had them in store while all were silent: the
+"""Where `MANY` were let through, an endpoint may have had them in store while all were silent: the
 mean is too low then. No less is kept of the last rate, and a first guess is corrected half-way."""
 SLOWEST = 1 / 60
 JITTER = 0.1

@@ -28,7 +28,7 @@ log = logging.getLogger("tui_eval.rollout")
 Answer = TypeVar("Answer")
 
 FAULTS_IN_A_ROW = 3
-"""So many faults without an answer between them take a replica out."""
+"""Number of faults, without an answer between them, that take a replica out."""
 NOBODY_THERE = frozenset(("refused", "DNS", "TLS", "network"))
 """Kinds of causes that take it out at once."""
 _BROKEN = frozenset((*NOBODY_THERE, "reset", "broke", "slow"))
@@ -53,7 +53,7 @@ class ReplicaSet:
             client.join_replicas(self, place)
 
     def move(self, out: Iterable[int]) -> None:
-        """From now on these are out, and no others."""
+        """Marks these as out, and no others."""
         before, self.out = self.out, frozenset(out)
         for place in before - self.out:
             self._faults[place] = 0

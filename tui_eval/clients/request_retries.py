@@ -35,7 +35,7 @@ LONGEST_BACKOFF = 60.0
 NOT_SHOWN_S = 0.25
 """Seconds; for a turn that comes sooner no slot is given back, and nobody is notified."""
 STARVES_MOST = 4
-"""So often a request waits for a file that it may open, which is about ten seconds."""
+"""Number of waits of a request for a file that it may open: about ten seconds."""
 WORDS = 160
 """Characters of a server's own words in the reason for a wait."""
 _TRANSIENT_STATUSES = (408, 409, 429)

@@ -1,4 +1,4 @@
-"""What the project of an environment depends on, and the packages of modules."""
+"""Dependencies of an environment's project, and the packages of modules."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def dependencies_of(project: Path) -> list[str]:
 
 
 def requirement_of(module: str, found: FoundEnvironment) -> str:
-    """What to install for a module: as the environment's project lists it, else its package.
+    """The package to install for a module: as the environment's project lists it, else its own.
 
     An interpreter of the environment's own may have nothing that reads requirements.
     """

@@ -123,7 +123,7 @@ class AppendedFile:
         self.size = self._synced = status.st_size
         self._is_torn = self._is_doubtful = False
         self._tried = b""
-        """What is to be written by a call that is not over."""
+        """Bytes that a call in progress has to write."""
         self._is_known = os.path.samestat(self.path.stat(), status)
         """Whether its file system distinguishes files: not all of those of servers do."""
 

@@ -20,8 +20,8 @@ from tui_eval.token_kinds import Tokens, from_names, named, plus
 from tui_eval.types import Response
 
 VERSION = 1
-"""Of records. A file of another version begins with a record `{"journal": VERSION}`; of this one
-none has such a record."""
+"""Version of records. A file of another version begins with a record `{"journal": VERSION}`; none
+of this one does."""
 _OWN_KEYS = frozenset(
     (
         "input",

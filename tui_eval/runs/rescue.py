@@ -37,7 +37,7 @@ CONTINUED = "continued-in"
 
 
 class Rescued(msgspec.Struct, frozen=True):
-    """What is kept of a run elsewhere.
+    """Rows and records of a run that are kept elsewhere.
 
     Args:
         rows: Lines of results.jsonl.
@@ -50,7 +50,7 @@ class Rescued(msgspec.Struct, frozen=True):
 
     @property
     def count(self) -> str:
-        """How much it is, in words."""
+        """Its size, in words."""
         return f"{plural(len(self.rows), 'row')} and {plural(len(self.records), 'answer')}"
 
     @property
@@ -147,7 +147,7 @@ def _append(run: RunDir, rows: Sequence[bytes], records: Sequence[bytes]) -> Non
 
 
 def find_rescued(run: RunDir) -> list[Rescued]:
-    """What the last session on a run, or on the run that it is a copy of, has left elsewhere."""
+    """The rescued parts that the last session on a run, or on its original, left elsewhere."""
     kept = map(RunDir, _folders(run))
     found = [Rescued(one.path, _lines(one.results), _lines(one.journal)) for one in kept]
     return [one for one in found if one.rows or one.records]

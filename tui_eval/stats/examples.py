@@ -20,7 +20,7 @@ class ExampleFigures(NamedTuple):
     """Rollouts that make it complete."""
     mean: float | None
     std: float | None
-    """Of the rewards, `std` of the population; None where n is 0."""
+    """Mean and spread of the rewards, `std` of the population; None where n is 0."""
     passed: int
     """Rollouts whose reward reached the threshold."""
     all_equal: bool

@@ -79,7 +79,7 @@ class Spread(msgspec.Struct, frozen=True):
     groups: int
     """Examples with a reward."""
     mean: float
-    """Of the examples' means."""
+    """Mean of the examples' means."""
     total: float
     """Variance of the examples' means, as they were measured."""
     within: float | None
@@ -131,7 +131,7 @@ def unlike(first: Spread, correlation: float) -> float:
 
 
 def measured_unlike(first: Spread, second: Spread, differences: float) -> float:
-    """That variance where both runs are known.
+    """The same variance where both runs are known.
 
     Args:
         differences: Variance of the differences of the examples' measured means.

@@ -28,7 +28,7 @@ def is_equal(one: float, other: float) -> bool:
 
 
 def are_equal(values: np.ndarray, other: float) -> np.ndarray:
-    """By place whether a value is equal to another one, as `is_equal` has it; NaN is to none."""
+    """Whether each value is equal to another one, as `is_equal` has it; NaN is to none."""
     with np.errstate(over="ignore"):
         near: np.ndarray = np.abs(values - other) <= TOLERANCE * np.maximum(
             np.maximum(np.abs(values), abs(other)), 1.0

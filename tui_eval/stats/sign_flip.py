@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tui_eval.stats.arrays import np
 
 MOST_EXACT = 16
-"""So many differences that are not 0 are flipped in every way, more in so many random ones:"""
+"""The most differences other than 0 that are flipped in every way; more in `FLIPS` random ones."""
 FLIPS = 100_000
 SEED = 20_260_101
 TIE = 1e-12

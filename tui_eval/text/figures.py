@@ -115,7 +115,7 @@ def hours_text(seconds: float) -> str:
 
 
 def again_text(seconds: float) -> str:
-    """When something is tried again: in 12s, now."""
+    """The time of the next try: in 12s, now."""
     return f"in {seconds:.0f}s" if seconds >= 0.5 else "now"
 
 

@@ -42,7 +42,7 @@ UNITS = {"calls": "tool calls", "time": "time (seconds)"}
 GATE_INKS = {ExitCode.FINISHED: "good", ExitCode.FAILED: "bad"}
 NAME_MOST = 30
 DIGITS = 2
-"""Of a number of examples needed: it is an estimate."""
+"""Marks a number of examples needed as an estimate."""
 
 
 def figure_name(one: PairedFigure) -> str:

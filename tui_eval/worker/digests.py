@@ -62,7 +62,7 @@ def run_before(
 
 
 def _other_prompts(run: RunDir, examples: Iterable[Mapping[str, Any]]) -> str:
-    """How many rows have another prompt than the example of their id; empty for none.
+    """Number of rows with another prompt than the example of their id, in words; empty for none.
 
     Rows of examples that are not there, and rows without a prompt, are passed over.
     """

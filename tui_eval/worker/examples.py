@@ -53,7 +53,7 @@ class Places:
         return row % self.per_example
 
     def size(self, example: int) -> int:
-        """How many rollouts an example has."""
+        """Number of rollouts of an example."""
         return self.per_example
 
     def rows(self, example: int) -> range:

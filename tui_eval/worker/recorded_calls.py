@@ -73,7 +73,7 @@ class RecordedCalls:
         self._judged = JudgeAnswers(judged) if judged else None
         self._loop = asyncio.get_running_loop()
         self.difference = ""
-        """What of a request is not as before, in words; empty where nothing is."""
+        """Differences of a request from the recorded one, in words; empty where there is none."""
         self.lost_before = _tokens_of(given_up)
         """Tokens of answers that an earlier session gave up."""
         self.turn = 0

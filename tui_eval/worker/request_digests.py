@@ -60,7 +60,7 @@ class Settings:
 
     @cached_property
     def outlines(self) -> dict[str, dict[str, str]]:
-        """Of the sampling parameters and of the tools, with their names, by their digests."""
+        """Outlines of the sampling parameters and tools, with their names, by their digests."""
         _, sampling_args, tools = self.given
         return {
             self.digests["sampling"]: {
@@ -126,7 +126,7 @@ def difference(
     now: Mapping[str, Any],
     outlines: Mapping[str, Mapping[str, str]],
 ) -> str:
-    """What of a request is not as it was, for people.
+    """Differences of a request from an earlier one, for people.
 
     Args:
         before: A request in the journal.

@@ -158,7 +158,7 @@ class RolloutObserver:
 
     @property
     def stage(self) -> Stage:
-        """Where it is."""
+        """Its stage."""
         return self.waits.stage
 
     def waits_for(self, what: str) -> OpenWait:
@@ -386,7 +386,7 @@ class RolloutObserver:
         )
 
     def staged_event(self, at: float) -> RolloutStaged:
-        """Where the rollout is now."""
+        """The stage of the rollout."""
         counts = self.attempt, self.turns, self.tool_calls, self.input_tokens, self.output_tokens
         lost = self.lost_input, self.lost_output, self.kinds, self.lost_kinds
         return RolloutStaged(

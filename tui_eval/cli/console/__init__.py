@@ -1,1 +1,1 @@
-"""What a run or a suite prints: while it runs, and what it came to."""
+"""Output of a run or a suite: its progress, then its results."""

@@ -49,7 +49,7 @@ def name_of(suite: SuiteState, place: int) -> str:
 
 
 def begun_text(event: EvaluationMoved, one: EvaluationState) -> str:
-    """That an evaluation begins or resumes."""
+    """The beginning or resume of an evaluation."""
     rollouts = plural(one.total, "rollout")
     if event.finished:
         return f"resumes, {event.finished} of {rollouts} done"
@@ -57,7 +57,7 @@ def begun_text(event: EvaluationMoved, one: EvaluationState) -> str:
 
 
 def ended_text(event: EvaluationMoved, *, was_complete: bool) -> str:
-    """How an evaluation ended, with its numbers."""
+    """The end of an evaluation, with its numbers."""
     word = "complete already" if was_complete else event.status
     if has_many_errors(event.errored, event.finished):
         word += " with many errors"

@@ -16,7 +16,7 @@ log = logging.getLogger("tui_eval.engine")
 
 BEAT_TIMEOUT_S = 5.0
 BEATS_ANSWERED_WITHIN_S = 0.5
-"""How long the end of a run waits for answers to beats."""
+"""Seconds that the end of a run waits for answers to beats."""
 
 
 class Heartbeat:

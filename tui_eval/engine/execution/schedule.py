@@ -39,7 +39,7 @@ class Schedule:
         self._guarded = guarded
         self._changed = asyncio.Event()
         self.parked: Callable[[], int] = lambda: 0
-        """How many of the tasks are parked for good: nobody waits for those."""
+        """Number of tasks that are parked for good: nobody waits for those."""
 
     def put_first(self, rows: Iterable[int]) -> None:
         """Has rollouts begin before all others, in this order."""

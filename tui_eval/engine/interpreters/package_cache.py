@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 KEPT_S = 90 * 24 * 3600.0
-"""How long an unused folder is kept, in seconds."""
+"""Seconds that an unused folder is kept."""
 FILLED_WITHIN_S = 3600.0
 """Seconds after which a new folder without a lock, or that nobody can lock, is abandoned."""
 _NEW = ".new-"

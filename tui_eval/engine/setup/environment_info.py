@@ -34,7 +34,7 @@ from tui_eval.tools.docstrings import read_docstring
 from tui_eval.worker.open_environment import install_alias
 
 README_CHARACTERS = 64_000
-"""How much of a README is reported."""
+"""Characters of a README that are reported."""
 
 _KINDS = {bool: "flag", int: "int", float: "float", str: "text"}
 _LISTS = (
@@ -205,7 +205,7 @@ def _annotation(annotation: Any) -> str:
 
 
 def _kind(hint: Any, default: Any) -> tuple[str, list[Any]]:
-    """How a value is written, and its choices if it has any.
+    """The notation of a value, and its choices if it has any.
 
     `json` is a JSON value, `any` that or plain text.
     """

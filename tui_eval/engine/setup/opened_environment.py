@@ -37,7 +37,7 @@ class OpenedEnvironment(msgspec.Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """How many examples there are."""
+        """Number of examples."""
         return len(self.loaded.table if self.loaded is not None else self.ids)
 
     def interpreter_notices(self, source: str) -> list[Notice]:

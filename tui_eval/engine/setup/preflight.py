@@ -244,7 +244,7 @@ def _shared_faults(found: Preflight) -> list[Fault]:
 
 
 def _place(plan: RunPlan) -> tuple[bool, str | None, str]:
-    """Where its run is to be written."""
+    """The directory of its run."""
     return plan.save, plan.output_dir, str(plan.env_dir_path)
 
 

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from tui_eval.engine.setup.preflight import Checked
 
 MOST_SHOWN = 6
-"""How many packages whose versions differ are named."""
+"""Number of packages with differing versions that are named."""
 SLOW_DISK_S = 5.0
 """Seconds of preparing a run after which the disk is reported."""
 

@@ -28,7 +28,7 @@ from tui_eval.runs.saved_run import find_run
 from tui_eval.runs.unsaved import Incomplete, incomplete_runs
 
 MOST_SHOWN = 5
-"""How many runs that were passed over are named."""
+"""Number of runs passed over that are named."""
 
 
 def run_to_resume(expander: Expander, notices: list[Notice]) -> RunDir | None:

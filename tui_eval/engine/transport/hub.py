@@ -39,7 +39,7 @@ from tui_eval.worker.ports import BATCH_S, ActiveRollout, until_next_stages
 HELD_S = 0.2
 """Seconds that a batch is late by where people's code holds the loop."""
 REMEMBERED_S = 60.0
-"""How long the hub is on its guard after such a hold."""
+"""Seconds that the hub is on its guard after such a hold."""
 EARLY_AT_MOST = 8
 """Batches that may go out early in a row; more only as often as batches are due."""
 
@@ -75,7 +75,7 @@ class Hub:
         self._pending: list[Event] = []
         self._changed: dict[int, ActiveRollout] = {}
         self._stages_at = 0.0
-        """When changes of stages are published next, in seconds of `time.monotonic`."""
+        """Time of the next publishing of changed stages, in seconds of `time.monotonic`."""
         self._published_in_flight = 0
         self._timer: asyncio.TimerHandle | None = None
         self._changed_at = 0.0

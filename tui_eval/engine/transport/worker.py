@@ -29,7 +29,7 @@ from tui_eval.worker.vital_signs import NOBODY, LastCall, VitalSigns
 ANSWERS_WITHIN_S = 0.2
 """Seconds in which a worker writes its stack."""
 PRINTED_BYTES = 1 << 20
-"""How much of a worker's output is shown where it never had a log."""
+"""Bytes of a worker's output that are shown where it never had a log."""
 HELD_AFTER_S = 1.0
 """Seconds without a turn of its loop after which a worker is held by its code."""
 READ_WITHIN_S = 0.5
@@ -253,7 +253,7 @@ class Worker:
         return self._signs.still_for() if is_up else 0.0
 
     def seen(self) -> WorkerSeen:
-        """How it is now, for people."""
+        """Its state, for people."""
         still = self.still_for()
         since = clock.now() - still if still > HELD_AFTER_S else 0.0
         state = "at work" if self.ready.done() else "starting"

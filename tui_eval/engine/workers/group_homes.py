@@ -24,7 +24,7 @@ class GroupHomes:
         self._homes: dict[int, Worker] = {}
         self._waiting: set[int] = set()
         self._on_disk: defaultdict[int, dict[int, Mapping[str, Any] | bytes]] = defaultdict(dict)
-        """By example, rows or lines of members, for a worker that did not write them itself to
+        """Rows or lines of members by example, for a worker that did not write them itself to
         compare with."""
         self._numbers = count(1)
         self._forgetting: dict[int, tuple[Worker, asyncio.Future[None]]] = {}

@@ -16,7 +16,7 @@ from tui_eval.token_kinds import Tokens
 from tui_eval.worker.ports import CallGuard
 
 A_WORKER = "a worker"
-"""What a rollout waits for that no worker has."""
+"""The wait of a rollout that no worker has."""
 
 
 class RemoteRollout:

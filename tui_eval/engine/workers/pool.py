@@ -24,7 +24,7 @@ LOOKED_AT = 16
 """Workers of which the least busy one is taken. A few that are drawn keep loads almost as even as
 all do (M. Mitzenmacher, The Power of Two Choices in Randomized Load Balancing, 2001)."""
 MOST_LOADS = 4
-"""How often a worker is started to replace one, or to have one more."""
+"""Number of tries to start a worker that replaces one or is one more."""
 LEAVES_WITHIN_S = 31.0
 """Seconds; a few more than teardown handlers may take: see `worker.process`."""
 

@@ -29,13 +29,13 @@ from tui_eval.worker.vital_signs import NOBODY, LastCall
 
 GIVEN_UP_WITHIN_S = 10.0
 MOST_OF_NOBODY = 3
-"""How many workers may end although none of them ran the code of a rollout."""
+"""Number of workers that may end although none of them ran the code of a rollout."""
 MOST_CULPRITS = 8
-"""How many rollouts in a row may end their workers. Where every twentieth does, that comes about
+"""Number of rollouts in a row that may end their workers. Where every twentieth does, that happens
 once in 10^10 rollouts; where each does, it is noticed after sixteen workers."""
 MOST_APART = 8
-"""How many workers may run rollouts apart before further suspects are: each takes memory, and
-somebody may kill them for that."""
+"""Number of workers that may run rollouts apart before further suspects do: each takes memory,
+and somebody may kill them for that."""
 _SCORED = ("scoring", "judge")
 
 
@@ -45,7 +45,7 @@ class WorkerDeaths:
     def __init__(self) -> None:
         self._of: Counter[int] = Counter()
         self._in_flight: Counter[int] = Counter()
-        """How often each rollout was in a worker that died, and nothing explains why."""
+        """Unexplained ends of workers that each rollout was in."""
         self._beside: dict[int, Sequence[int]] = {}
         """Those that were in it beside the one whose code it called last."""
         self._culprits: set[int] = set()
@@ -73,7 +73,7 @@ class WorkerDeaths:
 
     @property
     def of_nobody(self) -> int:
-        """How many died outside of a rollout's code since the last row."""
+        """Number of workers that ended outside of a rollout's code since the last row."""
         return self._of[NOBODY]
 
     def add_culprit(self, row: int, error_class: str) -> None:
@@ -90,7 +90,7 @@ class WorkerDeaths:
 
     @property
     def in_a_row(self) -> int:
-        """How many rollouts ended their workers one after the other."""
+        """Number of rollouts that ended their workers one after the other."""
         return max(self._generating, self._scored)
 
     @property

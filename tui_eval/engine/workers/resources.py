@@ -110,7 +110,7 @@ def _is_full(samples: deque[tuple[float, float]]) -> bool:
 
 
 def carries(first: int, more: int) -> int:
-    """How many of `more` workers memory carries: each takes about what the first does.
+    """Number of `more` workers that memory carries: each takes about what the first does.
 
     Args:
         first: Its process id.

@@ -97,7 +97,7 @@ class WorkerRollouts:
         self._parts.hub.extra_events = lambda: [self._workers_seen()]
 
     def _first_count(self, most: int, first: Worker | None) -> int:
-        """How many workers there are before any rollout begins."""
+        """Number of workers before any rollout begins."""
         if not self._plan.grows:
             return most
         waiting, at_once = self._parts.waiting(), self._parts.prepared.started.max_concurrent

@@ -215,7 +215,7 @@ def progress_spans(
 
 
 def _states(state: RunState, words: int, is_tight: bool) -> list[Line]:
-    """How many rollouts are held, sleep, run, wait and have errored, where there are any.
+    """Numbers of rollouts that are held, sleep, run, wait and have errored, where there are any.
 
     Where it is tight, waiting rollouts and failed tools are left out.
     """

@@ -87,7 +87,7 @@ class Panes(Container):
             yield pane
 
     def enter(self, number: int) -> None:
-        """Makes a pane the current one, and with it the layout of all."""
+        """Makes a pane the current one; the layout of all follows."""
         if self.has_class(f"-in-{number}"):
             return
         self.remove_class(*(f"-in-{other}" for other in range(1, len(self._panes) + 1)))

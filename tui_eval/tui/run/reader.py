@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 KEPT = 16
 """Finished rollouts kept in memory, so that going back and forth reads nothing."""
 AT_ONCE_S = 0.015
-"""How long turning to a rollout waits for it: less than a frame, so nothing blinks."""
+"""Seconds that turning to a rollout waits for it: less than a frame, so nothing blinks."""
 _threads = ThreadPoolExecutor(2, "reading a rollout")
 
 

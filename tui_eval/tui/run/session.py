@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 BATCH = 500
 """Events folded between two looks at the clock."""
 DWELL_S = 1.5
-"""How long a finished rollout stays on screen before the next is shown."""
+"""Seconds that a finished rollout stays on screen before the next is shown."""
 
 
 class Follower:

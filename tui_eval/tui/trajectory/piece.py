@@ -58,7 +58,7 @@ class Placed(NamedTuple):
 
 
 class View(NamedTuple):
-    """How much of a piece is shown.
+    """The shown part of a piece.
 
     Args:
         limit: Lines of each text; None for the usual number, 0 for folded.

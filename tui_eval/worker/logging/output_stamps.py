@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable
 
 LATE_S = 0.3
-"""How long an unfinished line may wait for its end."""
+"""Seconds that an unfinished line may wait for its end."""
 MOST = 1 << 16
 _ENDS_WITHIN_S = 1.0
 _ENDS_WITHOUT_ENGINE_WITHIN_S = 5.0

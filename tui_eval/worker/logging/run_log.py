@@ -31,7 +31,7 @@ _OF_ROLLOUTS = "tui_eval.rollout"
 """Logger whose records have the rollout as their first argument."""
 _LINE = re.compile(rb"^(?=[^\n])", re.MULTILINE)
 _ENDS_WITHIN_S = 1.0
-"""How long the end of a log waits for a thread that prints."""
+"""Seconds that the end of a log waits for a thread that prints."""
 
 
 class LogLines:
@@ -191,7 +191,7 @@ class _Output(io.TextIOWrapper):
 
     @property
     def redactor(self) -> Redactor:
-        """What takes secrets out."""
+        """The function that takes secrets out."""
         return self._bytes.redact
 
     def log(self, record: str) -> None:

@@ -34,7 +34,7 @@ class Choices(LineView):
         self._put(prompt)
 
     def _put(self, prompt: Prompt) -> None:
-        """The layout of a prompt; the first line of its text stands out."""
+        """Shows a prompt; the first line of its text stands out."""
         self.prompt = prompt
         self.border_title = Content(printable(prompt.title))
         text: list[Line] = [

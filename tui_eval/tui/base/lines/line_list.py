@@ -82,7 +82,7 @@ class PieceView(LineView):
     cursor = 0
 
     def pieces(self) -> int:
-        """How many pieces there are."""
+        """Number of pieces."""
         raise NotImplementedError
 
     def piece_at(self, line: int) -> int:

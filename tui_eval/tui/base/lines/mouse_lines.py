@@ -23,7 +23,7 @@ LEAST = 3
 
 
 class Pressed(NamedTuple):
-    """Where a mouse button was pressed, and the line there."""
+    """The cell of a mouse press, and the line there."""
 
     screen_y: int
     offset: Offset

@@ -139,7 +139,7 @@ def left_out(state: RunState, reward: Mean, width: int) -> Iterator[Line]:
 
 
 def errors(state: RunState, width: int) -> Iterator[NumberLine | Line]:
-    """How many rollouts errored, by the names of their exceptions."""
+    """Numbers of errored rollouts, by the names of their exceptions."""
     counts = state.outcomes.errors.most_common(ERRORS_MOST)
     if not counts:
         return

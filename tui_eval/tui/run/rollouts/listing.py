@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 AT_ONCE = 2_000
 """The most rows that are filtered and sorted on the loop, in about a millisecond."""
 REST, REST_LEAST_S = 10, 1 / 12
-"""How many times its own duration a thread rests, and the least: it takes a tenth."""
+"""A thread's rest as a multiple of its work, and the least rest: it takes a tenth."""
 TYPING_S = 0.35
 """Seconds after the last key before trajectories are searched."""
 SEARCH_TICK_S = 0.2
