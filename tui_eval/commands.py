@@ -48,7 +48,7 @@ class SetMaxConcurrent(msgspec.Struct, tag="max_concurrent", array_like=True):
     max_concurrent: int
 
 
-class SaveNow(msgspec.Struct, tag="save", array_like=True):
+class Save(msgspec.Struct, tag="save", array_like=True):
     """Flush everything to the disk now."""
 
 
@@ -63,16 +63,7 @@ class Detach(msgspec.Struct, tag="detach", array_like=True):
 
 
 Command: TypeAlias = (
-    Subscribe
-    | Pause
-    | Unpause
-    | Stop
-    | Cancel
-    | Rerun
-    | SetMaxConcurrent
-    | SaveNow
-    | SaveAs
-    | Detach
+    Subscribe | Pause | Unpause | Stop | Cancel | Rerun | SetMaxConcurrent | Save | SaveAs | Detach
 )
 
 encode_command = msgspec.msgpack.Encoder().encode

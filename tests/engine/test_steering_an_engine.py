@@ -14,7 +14,7 @@ from run_here import run_here
 from servers import FaultServer
 from steered_runs import BAD, CHAT, GOOD, HANG, answered, answers, as_on_disk, errors_of, figures
 
-from tui_eval.commands import Cancel, Rerun, SaveNow, SetMaxConcurrent
+from tui_eval.commands import Cancel, Rerun, Save, SetMaxConcurrent
 from tui_eval.engine.transport.launcher import Launch
 from tui_eval.events import Stage
 from tui_eval.feeds.live_feed import LiveFeed
@@ -134,7 +134,7 @@ async def test_saving_now_flushes_what_there_is_and_says_so(
     fault_server.script(CHAT, [GOOD, GOOD, HANG])
     async with listening(LiveFeed(Launch(request_of(num_examples="3", max_concurrent="1")))) as one:
         await one.until(lambda: one.state.finished == 2, "two are done")
-        one.feed.send(SaveNow())
+        one.feed.send(Save())
         answer = await answered(one)
         assert answer.done and "2 of 3" in answer.text
         assert program.only_run().metadata["n_used"] == 2

@@ -11,7 +11,7 @@ from staging import Stage, opened_palette, over, running, staged_app
 from textual import events
 from textual.widget import Widget
 
-from tui_eval.commands import Command, SaveNow
+from tui_eval.commands import Command, Save
 from tui_eval.tui.base.dialogs.question import Choices
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.copying.copyable import MenuLines
@@ -67,7 +67,7 @@ async def test_what_is_clicked_twice_at_once_closes_only_its_own_box(
         await click_twice_at_once(stage, x, y)
 
 
-@pytest.mark.parametrize(("is_hit", "commands"), [(True, [SaveNow()]), (False, [])])
+@pytest.mark.parametrize(("is_hit", "commands"), [(True, [Save()]), (False, [])])
 async def test_the_palette_runs_what_is_clicked_twice_at_once_once(
     is_hit: bool, commands: list[Command]
 ) -> None:
@@ -75,7 +75,7 @@ async def test_the_palette_runs_what_is_clicked_twice_at_once_once(
         hits = await opened_palette(stage, *"write")
         assert hits.option_count == 1
         await click_twice_at_once(stage, *(place(hits, 0) if is_hit else (0, 0)))
-        assert [sent for sent in stage.feed.sent if isinstance(sent, SaveNow)] == commands
+        assert [sent for sent in stage.feed.sent if isinstance(sent, Save)] == commands
 
 
 async def test_a_row_that_moves_away_while_the_button_is_down_is_the_one_that_was_pressed() -> None:

@@ -23,11 +23,11 @@ from scripted_run import (
 from staging import over, question, running, said, staged_app, staged_suite
 
 from tui_eval import events as ev
-from tui_eval.commands import Cancel, Command, Rerun, SaveAs, SaveNow, SetMaxConcurrent, Subscribe
+from tui_eval.commands import Cancel, Command, Rerun, Save, SaveAs, SetMaxConcurrent, Subscribe
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.run.steering import next_max_concurrent
 
-CONTROLS = (Cancel, Rerun, SetMaxConcurrent, SaveNow, SaveAs)
+CONTROLS = (Cancel, Rerun, SetMaxConcurrent, Save, SaveAs)
 
 
 def requested(feed: Any) -> list[Command]:
@@ -204,7 +204,7 @@ async def test_the_limit_of_a_run_that_is_not_known_yet_is_not_moved(key: str) -
 async def test_saving_now_commands_the_engine_and_needs_none_once_the_run_is_over() -> None:
     async with staged_app(running()) as stage:
         await stage.press("ctrl+s")
-        assert requested(stage.feed) == [SaveNow()]
+        assert requested(stage.feed) == [Save()]
     async with staged_app(over()) as stage:
         await stage.press("ctrl+s")
         assert requested(stage.feed) == []
@@ -230,7 +230,7 @@ async def test_the_limit_of_a_suite_is_that_of_all_its_evaluations() -> None:
         await stage.publish(ev.MaxConcurrentChanged(0, NOW, 48, 32))
         assert stage.app.suite.started.max_concurrent == 48
         await stage.press("ctrl+s")
-        assert requested(stage.feed)[1:] == [SaveNow()]
+        assert requested(stage.feed)[1:] == [Save()]
 
 
 async def test_the_palette_knows_every_command() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval import clock
-from tui_eval.commands import Cancel, Command, Rerun, SaveAs, SaveNow, SetMaxConcurrent
+from tui_eval.commands import Cancel, Command, Rerun, Save, SaveAs, SetMaxConcurrent
 from tui_eval.config.changes import change
 from tui_eval.config.plan import plan_to_toml
 from tui_eval.engine.execution.reruns import Reruns
@@ -41,7 +41,7 @@ class Steering:
             self._set_max_concurrent(within_open_files(command.max_concurrent, total))
         elif isinstance(command, SaveAs):
             self._parts.schedule.start(self._save_as(Path(command.path)), Held())
-        elif isinstance(command, SaveNow):
+        elif isinstance(command, Save):
             self._parts.schedule.start(self._save(), Held())
 
     def _cancel(self, row: int) -> None:

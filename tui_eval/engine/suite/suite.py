@@ -17,16 +17,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from tui_eval import clock
-from tui_eval.commands import (
-    Cancel,
-    Command,
-    Pause,
-    Rerun,
-    SaveNow,
-    SetMaxConcurrent,
-    Stop,
-    Unpause,
-)
+from tui_eval.commands import Cancel, Command, Pause, Rerun, Save, SetMaxConcurrent, Stop, Unpause
 from tui_eval.config.command_line import resume_words
 from tui_eval.config.options import BUDGETS, BY_NAME
 from tui_eval.config.plan import Request
@@ -158,7 +149,7 @@ class Suite:
             for notice in open_file_notices(command.max_concurrent, name="The limit"):
                 self._hub.answer(notice.text, False)
             self._set_max_concurrent(within_open_files(command.max_concurrent))
-        elif isinstance(command, SaveNow):
+        elif isinstance(command, Save):
             for session in self._working.values():
                 session.handle(command)
             many = f"{len(self._working):,} evaluations are" if self._working else "Nothing is"

@@ -145,9 +145,9 @@ class Saving:
         if not self._screen.status.at_work:
             self._screen.say("All that there is of this run is on the disk already.")
             return
-        from tui_eval.commands import SaveNow
+        from tui_eval.commands import Save
 
-        self._screen.root.send(SaveNow())
+        self._screen.root.send(Save())
 
     def action_save_as(self) -> None:
         """Asks where to copy the run to, or where it continues while its disk refuses."""
