@@ -9,7 +9,7 @@ import numpy as np
 from bench.figure import Figure
 from bench.setting import Setting
 from bench.simulated_rewards import example_levels, passes_of, two_of_continuous
-from tui_eval.stats.paired import paired_difference
+from tui_eval.stats.paired import Pairs, paired_differences
 from tui_eval.stats.verdict import judge
 
 SIZES = ((5, 3), (10, 3), (50, 1), (200, 5))
@@ -45,6 +45,6 @@ def _share(first: np.ndarray, second: np.ndarray, single: bool) -> float:
     """Percent of pairs of runs that get a verdict."""
     count = 0
     for one, other in zip(first, second, strict=True):
-        found = paired_difference(other, one, single=single, scale=1.0, flips=FLIPS)
+        (found,) = paired_differences([Pairs(other, one, single, 1.0)], FLIPS)
         count += judge(found, found.p).is_conclusive
     return 100 * count / len(first)

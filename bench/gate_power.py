@@ -13,7 +13,7 @@ from bench.setting import Setting
 from bench.simulated_rewards import example_levels, passes_of
 from tui_eval.exit_codes import ExitCode
 from tui_eval.stats.intervals import unseen_share, widened
-from tui_eval.stats.paired import PairedDifference, newcombe, paired_difference
+from tui_eval.stats.paired import PairedDifference, Pairs, newcombe, paired_differences
 from tui_eval.stats.student_t import t_quantile
 from tui_eval.stats.verdict import MARGIN, judge_gate
 
@@ -129,6 +129,6 @@ def _check(first: np.ndarray, second: np.ndarray, single: bool, gate: np.ndarray
     Raises:
         NotMeasuredError: It does not.
     """
-    found = _gate(paired_difference(second, first, single=single, scale=1.0, flips=10))
+    found = _gate(*paired_differences([Pairs(second, first, single, 1.0)], 10))
     if not np.allclose(np.array(found), gate, atol=1e-9):
         raise NotMeasuredError(f"simulated {gate}, but the program says {found}")

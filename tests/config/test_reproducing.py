@@ -17,6 +17,14 @@ from tui_eval.config.reproduction import command_from
 pytestmark = pytest.mark.usefixtures("here")
 
 
+LEFT_OUT = frozenset((
+    "name", "headers", "resume", "keep_errors", "accept_changes", "disable_env_server",
+    "save_to_hf_hub", "hf_hub_dataset_name", "heartbeat_url", "heartbeat_status", "debug", "tui",
+    "abbreviated_summary", "json", "dry_run", "no_preflight", "sets",
+))  # fmt: skip
+"""Options that are no part of a run: how it is watched, whom it notifies, what is not kept."""
+
+
 def planned(env_id: str, raw: dict[str, Any]) -> RunPlan:
     plan, faults = make_plan(Request(env_id=env_id, raw=raw))
     assert plan is not None, faults
@@ -140,7 +148,7 @@ def test_inputs_of_a_program_have_no_command() -> None:
 
 
 def test_every_option_is_in_the_command_or_left_out_on_purpose() -> None:
-    from tui_eval.config.reproduction import LEFT_OUT, MODEL, PLAIN, TURNED
+    from tui_eval.config.reproduction import MODEL, PLAIN, TURNED
 
     known = {*PLAIN, *TURNED, *MODEL, *LEFT_OUT, "env_id", "sampling_args"}
     assert {one for one in BY_NAME if BY_NAME[one].flags} - known == set()

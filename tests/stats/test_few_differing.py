@@ -8,11 +8,12 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from paired_rewards import paired_difference
 
 from tui_eval.exit_codes import ExitCode
 from tui_eval.stats.intervals import unseen_share, widened
 from tui_eval.stats.mean import Mean, RunningMean
-from tui_eval.stats.paired import PairedDifference, paired_difference
+from tui_eval.stats.paired import PairedDifference
 from tui_eval.stats.student_t import t_quantile
 from tui_eval.stats.verdict import examples_for_gate, gate_power, judge, judge_gate
 

@@ -8,9 +8,10 @@ import pytest
 import scipy
 from hypothesis import given
 from hypothesis import strategies as st
+from paired_rewards import paired_difference
 
 from tui_eval.exit_codes import ExitCode
-from tui_eval.stats.paired import PairedDifference, newcombe, paired_difference
+from tui_eval.stats.paired import PairedDifference, newcombe
 from tui_eval.stats.student_t import noncentral_t_exceeds
 from tui_eval.stats.verdict import examples_for_gate, gate_power, judge_gate
 

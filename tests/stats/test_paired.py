@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from paired_rewards import paired_difference
 
-from tui_eval.stats.paired import holm, mcnemar, newcombe, paired_difference
+from tui_eval.stats.paired import holm, mcnemar, newcombe
 
 A = [1.0, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 1]
 B = [1.0, 0, 1, 0, 1, 0, 0, 1, 0, 0, 1, 1]

@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 import scipy
+from paired_rewards import paired_difference
 
-from tui_eval.stats.paired import PairedDifference, paired_difference
+from tui_eval.stats.paired import PairedDifference
 from tui_eval.stats.power import examples_needed, smallest_difference
 from tui_eval.stats.verdict import Direction, Verdict, judge
 

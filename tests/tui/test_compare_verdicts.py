@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from compare_staging import comparing, runs_screen
 from compared_runs import PASSES, QUESTIONS, three_runs, two_runs, write_run
+from paired_rewards import paired_difference
 
 from tui_eval.fold.compare.comparison import Change, Comparison, PairedExample
 from tui_eval.fold.compare.paired_figures import PairedFigure
-from tui_eval.stats.paired import paired_difference
 from tui_eval.tui.compare.pane_lines import number_lines, wrapped
 from tui_eval.tui.compare.screen import CompareRuns
 

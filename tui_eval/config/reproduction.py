@@ -30,12 +30,6 @@ TURNED = {"no_interleave_scoring": ("score_at_end", True), "no_adaptive": ("adap
 MODEL = ("model", "endpoint_id", "provider", "api_base_url", "api_key_var", "api_client_type",
          "stream", "no_stream", "endpoints_path", "temperature", "max_tokens",
          "sampling_args")  # fmt: skip
-LEFT_OUT = frozenset((
-    "name", "headers", "resume", "keep_errors", "accept_changes", "disable_env_server",
-    "save_to_hf_hub", "hf_hub_dataset_name", "heartbeat_url", "heartbeat_status", "debug", "tui",
-    "abbreviated_summary", "json", "dry_run", "no_preflight", "sets",
-))  # fmt: skip
-"""Options that are no part of a run: how it is watched, whom it notifies, what is not kept."""
 NO_LIMIT = ("max_concurrent_generation", "max_concurrent_scoring", "num_workers")
 """Options that are written down as 0 where nobody set them."""
 AS_JSON = ("env_args", "extra_env_kwargs", "sampling_args")

@@ -72,19 +72,6 @@ class Pairs(msgspec.Struct, frozen=True):
     differences have no interval."""
 
 
-def paired_difference(
-    first: Sequence[float] | np.ndarray,
-    second: Sequence[float] | np.ndarray,
-    *,
-    single: bool = False,
-    scale: float | None = None,
-    flips: int = FLIPS,
-) -> PairedDifference:
-    """The mean of `first - second`, pair by pair; see `Pairs` and `paired_differences`."""
-    one, other = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    return paired_differences([Pairs(one, other, single, scale)], flips)[0]
-
-
 def paired_differences(all_of: Sequence[Pairs], flips: int = FLIPS) -> list[PairedDifference]:
     """The means of `first - second` of several numbers, whose tests share their flips.
 
