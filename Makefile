@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PURE := $(addprefix tests/,stats fold parsers tools config rubrics runs) \
 	$(addprefix tests/test_,architecture_page.py data_types.py error_classes.py \
 	error_tree.py exit_codes.py import_circles.py messages.py messages_as_dicts.py \
-	model_names.py names.py printable.py public_names.py rollout_data.py sizes.py token_kinds.py)
+	model_names.py names.py printable.py prose.py public_names.py rollout_data.py sizes.py token_kinds.py)
 
 .PHONY: demo test check slow lint bench screenshots api clean
 

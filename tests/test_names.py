@@ -31,6 +31,8 @@ IN_STEAD = {
     "mutter": "`print_stderr`",
     "obey": "`handle`",
     "placing": "`positions`",
+    "said": "what it is: `output`, `answer`, `message`",
+    "says": "what it is: `has_text`, `is_explained`",
     "seam": "`transport`",
     "standing": "`status`",
     "story": "`trajectory`, `replay`",

@@ -79,21 +79,21 @@ def _model(info: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     sources = mapping(info.get("sources"))
     registry = sources.get("model_at_endpoint")
 
-    def comes_along(name: str) -> bool:
+    def is_of_registry(name: str) -> bool:
         return registry is not None and str(sources.get(name, "")).split(", ")[0] == registry
 
     yield "model", str(info.get("alias") or info["model"])
     if registry is not None and "endpoints_path" in sources:
         yield "endpoints_path", str(registry).rpartition(":")[0]
-    if info.get("base_url") and not comes_along("api_base_url"):
+    if info.get("base_url") and not is_of_registry("api_base_url"):
         yield "api_base_url", str(info["base_url"])
     key_var, kind = info.get("key_var"), info.get("client_type")
-    if isinstance(key_var, str) and not comes_along("api_key_var"):
+    if isinstance(key_var, str) and not is_of_registry("api_key_var"):
         yield "api_key_var", key_var
     usual = registry is None and kind == DEFAULT_TYPE
-    if kind and not usual and not comes_along("api_client_type"):
+    if kind and not usual and not is_of_registry("api_client_type"):
         yield "api_client_type", kind
-    if info.get("stream") and not comes_along("stream"):
+    if info.get("stream") and not is_of_registry("stream"):
         yield "stream", True
     elif "no_stream" in sources:
         yield "no_stream", True

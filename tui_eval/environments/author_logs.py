@@ -129,7 +129,7 @@ def setup_logging(
             _set_levels()
 
 
-def heed_variable() -> None:
+def apply_log_level_variable() -> None:
     """Calls `setup_logging` once if `VF_LOG_LEVEL` is set and nobody has called it yet.
 
     The first environment that is made does this: importing the library sets up nothing.

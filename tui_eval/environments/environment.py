@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from tui_eval.call_limits import uncounted
 from tui_eval.clients.base import name_of_call
 from tui_eval.clock import now
-from tui_eval.environments.author_logs import heed_variable
+from tui_eval.environments.author_logs import apply_log_level_variable
 from tui_eval.environments.datasets.example_sets import ExampleSets, HasExamples
 from tui_eval.environments.datasets.json_copy import copy_data
 from tui_eval.environments.datasets.rows import Source
@@ -112,7 +112,7 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
         thread_safe: bool | None = None,
         **kwargs: Any,
     ) -> None:
-        heed_variable()
+        apply_log_level_variable()
         if "oai_tools" in kwargs:
             raise ValueError("`oai_tools` is no longer supported; give the tools as `tool_defs`")
         self.system_prompt = system_prompt

@@ -51,7 +51,7 @@ class Piece:
         self._others = {at: text for at, text in enumerate(texts) if not text.isascii()}
 
     def found(self, lines: re.Pattern[str]) -> list[bool]:
-        """By text whether an expression is found in it that matches to the end of a line."""
+        """Whether each text has a match of an expression that goes to the end of a line."""
         found = [False] * len(self._ends)
         for match in lines.finditer(self._joined):
             found[bisect_right(self._ends, match.start())] = True

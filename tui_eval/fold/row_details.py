@@ -212,9 +212,9 @@ class RowDetails:
         self.numbers: dict[int, int] = {}
         """The number of a rollout in its group, where its row does not have it."""
         self.questions = Heads()
-        """By the example's place."""
+        """Questions by the example's place."""
         self.answers = Heads()
-        """By row."""
+        """Answers by row."""
 
     def add(self, event: RolloutFinished, per_example: int) -> None:
         """Takes in a finished rollout."""

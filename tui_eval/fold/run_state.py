@@ -376,7 +376,7 @@ _HANDLERS: dict[str, Callable[[RunState, Any], None]] = {
     for name in dir(RunState)
     if name.startswith("_on_")
 }
-"""By the name of the event's class: `tui_eval.events` is loaded after the first frame."""
+"""Methods by the name of the event's class: `tui_eval.events` is loaded after the first frame."""
 
 
 def line_text(line: ev.LineUnreadable) -> str:

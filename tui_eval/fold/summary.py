@@ -110,7 +110,7 @@ class Summary:
     def _spend(self, state: RunState) -> None:
         usage = state.usage
         self.input_tokens, self.output_tokens = usage.tokens_in, usage.tokens_out
-        """Of all rollouts, in all their attempts."""
+        """Tokens of all rollouts, in all their attempts."""
         self.lost_in, self.lost_out = usage.lost_in, usage.lost_out
         """Those of attempts that a later one replaced."""
         self.kinds = named(usage.kinds)

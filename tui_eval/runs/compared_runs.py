@@ -78,8 +78,8 @@ def content_of(row: Mapping[str, Any]) -> ExampleContent:
         mapping(row.get("info")) or listing(row.get("info")) or {},
         _media(row, rollout.messages),
     ]
-    says = any(text for _, text in requested) or any(parts[1:])
-    digest = _digest(parts) if says else b""
+    has_text = any(text for _, text in requested) or any(parts[1:])
+    digest = _digest(parts) if has_text else b""
     return ExampleContent(digest, system, requested[-1][1][:QUESTION_MOST] if requested else "")
 
 

@@ -96,14 +96,14 @@ def _settings(
     run: RunDir, metadata: Mapping[str, Any], info: Mapping[str, Any], shape: tuple[int, int]
 ) -> Iterator[str]:
     recorded, requested = _shape_of(metadata), _shape_of(info)
-    says = f"{run.metadata.name} says num_examples {recorded[0]} and "
-    says = f"{says}rollouts_per_example {recorded[1]}, "
+    recorded_shape = f"{run.metadata.name} says num_examples {recorded[0]} and "
+    recorded_shape = f"{recorded_shape}rollouts_per_example {recorded[1]}, "
     # a program may give groups of several sizes
     has_shape = all(recorded) and not info.get("groups")
     if has_shape and requested != recorded and run.is_ours:
-        yield f"{says}run.toml says {requested[0]} and {requested[1]}: run.toml counts"
+        yield f"{recorded_shape}run.toml says {requested[0]} and {requested[1]}: run.toml counts"
     elif has_shape and (shape[0] > recorded[0] or shape[1] > recorded[1]):
-        yield f"{says}the rows show {shape[0]} and {shape[1]}: {COUNT}"
+        yield f"{recorded_shape}the rows show {shape[0]} and {shape[1]}: {COUNT}"
     model, counts = metadata.get("model"), info.get("model")
     if model and counts and model != counts:
         which = "run.toml says" if run.is_ours else "the rows show"
@@ -128,8 +128,8 @@ def _means(metadata: Mapping[str, Any], sums: RowSums) -> Iterator[str]:
     finished = mapping(mapping(metadata.get("numbers")).get("counts")).get("finished")
     if isinstance(finished, int) and finished != sums.rows:
         if finished > sums.rows:  # else it was written before the last of them
-            says = f"metadata.json says {finished} rollouts finished"
-            yield f"{says}, the rows show {sums.rows}: {COUNT}"
+            what = f"metadata.json says {finished} rollouts finished"
+            yield f"{what}, the rows show {sums.rows}: {COUNT}"
         return
     recorded = score_of(metadata.get("avg_reward"))
     if recorded is not None and sums.rewarded and not _is_mean_reward(recorded, sums):

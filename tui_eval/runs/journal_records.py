@@ -92,9 +92,9 @@ class InFlight(msgspec.Struct):
     generated: dict[int, dict[str, Any]] = msgspec.field(default_factory=dict)
     """Records of rollouts that lack only their score."""
     answers: dict[int, list[dict[str, Any]]] = msgspec.field(default_factory=dict)
-    """Of the last attempt of each of the others, in the order in which they came; among them
-    are results that the environment had kept, which have a name, and what its judges said. Of those
-    that are generated what came after that."""
+    """Records of the last attempt of each of the others, in their order; among them are results
+    that the environment kept, which have a name, and verdicts of its judges. Of those that are
+    generated, the records after that."""
     unreadable: list[tuple[int, bytes]] = msgspec.field(default_factory=list)
     """Lines that are no JSON, with their numbers: at the end of the file one that was cut off."""
     version: Any = VERSION

@@ -44,8 +44,8 @@ def _wants_a_tool(tool_turns: int, dice: Dice) -> bool:
 
 def _mentioned(names: list[str], question: str, dice: Dice) -> list[str]:
     """At half of the calls the functions with a word of the question in their names, else all."""
-    said = {word.lower() for word in _WORD.findall(question[:2000])} if dice.chance(0.5) else set()
-    return [name for name in names if said & set(name.lower().split("_"))] or names
+    words = {word.lower() for word in _WORD.findall(question[:2000])} if dice.chance(0.5) else set()
+    return [name for name in names if words & set(name.lower().split("_"))] or names
 
 
 def _words(dialogue: Dialogue) -> list[str]:
@@ -61,8 +61,8 @@ def _guess(dialogue: Dialogue, dice: Dice) -> str | None:
     if found is None:
         return None
     low, high = int(found[1]), int(found[2])
-    for said, hint in zip(dialogue.answers, dialogue.user_texts[1:], strict=False):
-        numbers = re.findall(r"-?\d+", text_of(said))
+    for answer, hint in zip(dialogue.answers, dialogue.user_texts[1:], strict=False):
+        numbers = re.findall(r"-?\d+", text_of(answer))
         if numbers and "higher" in hint:
             low = max(low, int(numbers[-1]) + 1)
         elif numbers and "lower" in hint:

@@ -132,8 +132,8 @@ class _Maker:
 
     def _mentioned(self, options: list[Any]) -> list[Any]:
         """At two of three calls the options that the question has a word of."""
-        said = {word.casefold() for word in self._words} if self._dice.chance(0.67) else set()
-        return [one for one in options if str(one).casefold() in said]
+        words = {word.casefold() for word in self._words} if self._dice.chance(0.67) else set()
+        return [one for one in options if str(one).casefold() in words]
 
     def _resolve(self, schema: dict[str, Any]) -> dict[str, Any]:
         """The schema itself, with what it points to and what it is made of."""
@@ -151,7 +151,7 @@ class _Maker:
         return schema
 
     def _one_of(self, schema: dict[str, Any], branches: list[Any], depth: int) -> Any:
-        """By one of several ways; null, and what is nested deep, only where nothing else is."""
+        """A value of one branch; null, and what is nested deep, only where nothing else is."""
         rest = {key: value for key, value in schema.items() if key not in ("anyOf", "oneOf")}
         real = [one for one in branches if isinstance(one, dict) and one.get("type") != "null"]
         flat = [one for one in real if one.get("type") not in ("object", "array", None)]

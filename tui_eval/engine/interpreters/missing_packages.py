@@ -43,7 +43,7 @@ NEEDS = (
 )
 """The floor of each is the oldest that the tests run a worker with."""
 _MODULES = {one: Requirement(one).name.replace("-", "_") for one in NEEDS}
-_COME_ALONG = {
+_DEPENDENCIES = {
     "aiohttp": ("aiohappyeyeballs", "aiosignal", "attrs", "frozenlist", "idna", "multidict",
                 "propcache", "typing-extensions", "yarl"),
     "pydantic": ("annotated-types", "pydantic-core", "typing-extensions", "typing-inspection"),
@@ -222,7 +222,7 @@ def pinned(info: InterpreterInfo, lacks: Iterable[str]) -> list[str]:
     Args:
         lacks: The requirements to install.
     """
-    names = {name for one in lacks for name in _COME_ALONG.get(Requirement(one).name, ())}
+    names = {name for one in lacks for name in _DEPENDENCIES.get(Requirement(one).name, ())}
     there = ((name, _version(info, name)) for name in sorted(names))
     return [f"{name}=={version}" for name, version in there if version]
 

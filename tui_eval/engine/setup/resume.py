@@ -34,9 +34,9 @@ from tui_eval.token_kinds import Tokens, minus, plus
 from tui_eval.worker.examples import Places
 
 MOST_NAMED = 5
-"""How many rows that cannot stay are named."""
+"""Number of rows that cannot stay that are named."""
 MOST_REPLAYS = 2
-"""How often a rollout is run to the same place, as what it meets there may end the engine."""
+"""Replays of a rollout to the same place, as what it meets there may end the engine."""
 
 Record = dict[str, Any]
 
@@ -145,7 +145,7 @@ def _put_aside_whole(journal: Path, text: str) -> Notice:
 
 
 def journal_notices(run: RunDir, *, replayable: bool) -> list[Notice]:
-    """What a resume will say of a run's journal, for who only looks."""
+    """The notices of a resume about a run's journal, for a reader of the run."""
     found = read_journal(run)
     if text := other_version(found):
         return [warning(text)]

@@ -22,7 +22,7 @@ LONGEST = 4000
 MOST_WORK = 10_000
 """Pairs of equal words in two texts: more take longer than a frame."""
 LEAST_ALIKE = 1 / 3
-"""Of the shorter text: of those with less in common every word would be marked."""
+"""Share of the shorter text: with less in common every word would be marked."""
 FEW = 5
 """Words from which on nothing is marked where that would be every one."""
 

@@ -44,7 +44,7 @@ class PairedFigure(msgspec.Struct):
     holm_p: float | None = None
     """The p-value of its difference, raised by Holm's method; None where it has none."""
     floor: NoiseFloor | None = None
-    """Of a rerun of the first run; None where no run is one."""
+    """Noise of a rerun of the first run; None where no run is one."""
 
     @property
     def is_reward(self) -> bool:

@@ -104,7 +104,7 @@ class EndpointList(PickList[EndpointInfo]):
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self.answers: dict[str, str] = {}
-        """By URL: the reason why nothing answers, `CHECKING`, or empty for an answer."""
+        """For each URL the reason why nothing answers, `CHECKING`, or empty for an answer."""
 
     def show(self, found: EndpointInfos) -> None:
         self.listed = found.listed

@@ -67,7 +67,7 @@ COLOURS = {
     "surface": ("#1b1e23", "#f1f1ee", 234, 255),
     "panel": ("#22262d", "#e7e7e3", 235, 254),
 }
-"""By Textual's names: on a dark and a light background, and both in 256 colours."""
+"""Colours by Textual's names: on a dark and a light background, and both in 256 colours."""
 VARIABLES = {
     "text-primary": ("#8db4da", "#245a86", 110, 24),
     "text-success": (None, "#256b34", 108, 22),
