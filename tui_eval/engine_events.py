@@ -78,13 +78,13 @@ class ConcurrencyMoved(TimedEvent, tag="conc"):
 
     Args:
         place: The endpoint, in the order of the plan.
-        limit: The number that holds now; `most` is what was requested, 0 for no limit.
+        limit: The number that holds now; `max_concurrent` is what was requested, 0 for no limit.
         refused: Requests of this run that it answered with status 429 or 529 in this session.
     """
 
     place: int
     limit: int
-    most: int
+    max_concurrent: int
     refused: int
 
 

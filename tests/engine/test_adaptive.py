@@ -141,7 +141,7 @@ def test_a_bucket_of_tokens_is_used_up_as_it_fills(endpoint: Endpoint, turns: in
     assert endpoint.rate_between(seconds / 2, seconds) > 0.85 * min(
         endpoint.rate, MOST / endpoint.latency
     )
-    assert all(1 <= event.limit <= event.most == MOST for event in published)
+    assert all(1 <= event.limit <= event.max_concurrent == MOST for event in published)
     assert published[-1].refused == endpoint.refused
     assert endpoint.most_in_flight <= MOST
 
@@ -149,8 +149,8 @@ def test_a_bucket_of_tokens_is_used_up_as_it_fills(endpoint: Endpoint, turns: in
 def test_it_continues_to_give_way_below_a_limit_that_is_moved() -> None:
     endpoint = Endpoint(rate=20, burst=10, latency=0.5)
     published = work(endpoint, 120, moves={40: 4, 80: 128})
-    lowered = next(at for at, one in enumerate(published) if one.most == 4)
-    raised = next(at for at, one in enumerate(published) if one.most == 128)
+    lowered = next(at for at, one in enumerate(published) if one.max_concurrent == 4)
+    raised = next(at for at, one in enumerate(published) if one.max_concurrent == 128)
     assert all(one.limit <= 4 for one in published[lowered:raised])
     assert published[raised].limit <= 4, "what gave way does not jump"
     assert 4 < published[-1].limit < 64, "it finds out again what the endpoint serves"
@@ -196,5 +196,5 @@ def test_an_endpoint_that_refuses_everything_for_a_while_gets_requests_one_by_on
 def test_a_concurrency_that_does_not_adapt_only_counts_refusals() -> None:
     endpoint = Endpoint(rate=150, burst=15)
     published = work(endpoint, 10, adaptive=False)
-    assert {(event.limit, event.most) for event in published} == {(MOST, MOST)}
+    assert {(event.limit, event.max_concurrent) for event in published} == {(MOST, MOST)}
     assert published[-1].refused == endpoint.refused > 0

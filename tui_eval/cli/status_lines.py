@@ -142,8 +142,8 @@ def status_lines(state: RunState, pid: int) -> Iterator[str]:
     if (refusal := state.refusal) is not None:
         what = refusal_text(refusal.path, refusal.why, refusal.rows, refusal.records)
         yield f"{what}. {refusal.advice}: the run continues then"
-    most = run.max_concurrent  # rollouts whose rows wait for the disk are beyond it
-    of = f" of at most {most:,}" if state.running <= most > 0 else ""
+    bound = run.max_concurrent  # rollouts whose rows wait for the disk are beyond it
+    of = f" of at most {bound:,}" if state.running <= bound > 0 else ""
     waiting = f", {state.waiting:,} have not begun" if state.waiting else ""
     yield f"{plural(state.running, 'rollout')} in flight{of}{waiting}{gives_way(state)}"
     for _, out in sorted(state.out.items()):

@@ -36,7 +36,8 @@ class EndpointLimits:
         every = self.concurrency.values()
         if not every:
             return self.limits[-1] if self.limits and self.end is not None else (0, 0)
-        most = sum(one.most for one in every) if all(one.most for one in every) else 0
+        each = [one.max_concurrent for one in every]
+        most = sum(each) if all(each) else 0
         if self.run is not None and self.run.max_concurrent > 0:
             most = min(most or self.run.max_concurrent, self.run.max_concurrent)
         limit = sum(one.limit for one in every) if all(one.limit for one in every) else 0

@@ -43,12 +43,12 @@ class Concurrency:
 
     def __init__(self, limit: int, ceilings: Sequence[float] = (), *, adapts: bool) -> None:
         self._own = limit
-        self.most: float = self._least(ceilings)
-        self.slots = Slots(limit, self.most)
+        self.max_concurrent: float = self._least(ceilings)
+        self.slots = Slots(limit, self.max_concurrent)
         self.refused = 0
         self.on_move: set[Callable[[], None]] = set()
         self._adapts = adapts
-        self._exact = self.most
+        self._exact = self.max_concurrent
         self._gave_way = False
         self._latency = 0.0
         self._grown = 0
@@ -66,9 +66,10 @@ class Concurrency:
 
     def move_ceilings(self, ceilings: Sequence[float]) -> None:
         """Replaces the further limits. A limit that gave way stays, and grows below them."""
-        self.most = self._least(ceilings)
-        self._exact = min(self._exact, self.most) if self._gave_way else self.most
-        self.slots.most_asleep = self.most
+        self.max_concurrent = self._least(ceilings)
+        least = self._exact if self._gave_way else math.inf
+        self._exact = min(least, self.max_concurrent)
+        self.slots.most_asleep = self.max_concurrent
         own = self._own if self._own > 0 else math.inf
         self.slots.move(self.limit if self._gave_way else own)
         if self.refused:
@@ -113,7 +114,7 @@ class Concurrency:
             self._exact = max((held + 1) * max(self._served / ended, MOST_CUT), 1.0)
             self._grown = 0
         elif self._was_full:
-            self._exact = min(self._exact + 1 + self._grown // PATIENCE, self.most)
+            self._exact = min(self._exact + 1 + self._grown // PATIENCE, self.max_concurrent)
             self._grown += 1
         self.slots.move(self.limit)
         self._since = asyncio.get_running_loop().time()

@@ -356,7 +356,7 @@ class Limits:
         self._publishing.cancel()
         self._publishing = None
         for endpoint, one in enumerate(self._endpoints):
-            limit, most = (int(n) if n < math.inf else 0 for n in (one.limit, one.most))
+            limit, most = (int(n) if n < math.inf else 0 for n in (one.limit, one.max_concurrent))
             refused = self._refused[endpoint]
             self._publish(ConcurrencyMoved(0, clock.now(), endpoint, limit, most, refused))
 

@@ -267,11 +267,11 @@ def _limits(expanded: ExpandedRequest) -> tuple[int, int, int]:
     if not expanded.is_suite:
         return plans[0].max_concurrent, 0, 0
     each = [_max_concurrent_of(plan) for plan in plans]
-    most = 0 if 0 in each else max(each, default=0)
+    greatest = 0 if 0 in each else max(each, default=0)
     file = expanded.expansion.top
     top = {name: file[name].value or 0 for name in LIMITS if name in file}
     in_flight, generation, scoring = (top.get(name, 0) for name in LIMITS)
-    return (max(in_flight, 0) if LIMITS[0] in top else most, generation, scoring)
+    return (max(in_flight, 0) if LIMITS[0] in top else greatest, generation, scoring)
 
 
 def _total(evaluations: Sequence[PlannedEvaluation]) -> int:
