@@ -138,7 +138,7 @@ def has_ended(pid: int) -> bool:
 
 
 def _state_and_more(pid: int) -> list[str]:
-    """What `/proc` says of a process after its name; nothing without that, or without it."""
+    """Fields of `/proc/PID/stat` after the name; none without `/proc`, or without the process."""
     stat = _text(Path(f"/proc/{pid}/stat"))
     return stat[stat.rindex(")") + 2 :].split() if stat else []
 

@@ -73,7 +73,7 @@ class TypedValues(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """What a request says, and `unread`, what is wrong with its file."""
+    """Settings of a request, and `unread`, the faults of its file."""
 
     typed: TypedValues
     flags: Settings

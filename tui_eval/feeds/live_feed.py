@@ -1,25 +1,31 @@
 """The listener's end of the socket: events in, commands out.
 
 Frames are put aside as they come and decoded when the screen has time for them, so that a fast
-engine never makes a screen late. A feed costs nothing before the first frame: what reads events is
-loaded when it starts.
+engine never makes a screen late. Finished rows from before it joined are read from the run's index;
+an engine that dies without a word is noticed by its connection, and its run is closed for it. What
+reads events is loaded once there are some: a screen has its feed before its first frame.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 import time
+from collections import deque
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui_eval import clock
+from tui_eval.commands import Command, Detach, encode_command
+from tui_eval.runs.layout import RunDir
+
 if TYPE_CHECKING:
-    from tui_eval.commands import Command
     from tui_eval.engine.transport.launcher import EngineProcess, Launch
     from tui_eval.events import Event
-    from tui_eval.feeds.received_events import ReceivedEvents
     from tui_eval.fold.trajectory import Rollout
-    from tui_eval.runs.layout import RunDir
+    from tui_eval.runs.index import IndexReader
 
 ANSWERS_WITHIN_S = 5.0
 """Seconds that a listener which only looks waits for an engine."""
@@ -37,11 +43,16 @@ class LiveFeed:
         self.launch = launch
         self._socket_path = socket_path
         self.engine: EngineProcess | None = None
-        self._received: ReceivedEvents | None = None
-        self._early: list[Command] | None = []
         self._is_connected = False
+        self._early: list[Command] | None = []
+        self._events: deque[Event] = deque()
+        self._frames: deque[bytes] = deque()
+        self._index: IndexReader | None = None
+        self._run: RunDir | None = None
+        self._running: dict[int, RunDir] = {}
         self._writer: asyncio.StreamWriter | None = None
         self._reading: asyncio.Task[None] | None = None
+        self._ended = False
         self._leaves = False
         self._hung_up = asyncio.Event()
         self._exit_code: int | None = None
@@ -54,9 +65,8 @@ class LiveFeed:
     async def start(self) -> None:
         """Starts the engine if it is ours to start, and connects; else the run ends at once."""
         from tui_eval.engine.transport.sockets import connect
-        from tui_eval.feeds.received_events import ReceivedEvents
+        from tui_eval.runs.outcome import failed
 
-        received = self._received = ReceivedEvents()
         path = self._socket_path
         try:
             if self.launch is not None:
@@ -65,10 +75,11 @@ class LiveFeed:
             reader, self._writer = await connect(path)
         except OSError as error:
             what = f"no engine answers at {path}" if path else "no engine could be started"
-            received.fail(f"{what}: {error}")
+            self._ended = True
+            self._events.append(failed(clock.now(), f"{what}: {error}"))
         else:
             self._is_connected = True
-            self._reading = asyncio.create_task(self._read(received, reader))
+            self._reading = asyncio.create_task(self._read(reader))
         early, self._early = self._early or [], None
         for command in early:
             self.send(command)
@@ -78,9 +89,13 @@ class LiveFeed:
         self.engine = launch.start()
         return str(self.engine.socket_path)
 
-    async def _read(self, received: ReceivedEvents, reader: asyncio.StreamReader) -> None:
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        from tui_eval.event_frames import HEADER_BYTES
+
         try:
-            await received.read(reader)
+            while True:
+                size = int.from_bytes(await reader.readexactly(HEADER_BYTES), "big")
+                self._frames.append(await reader.readexactly(size))
         except (asyncio.IncompleteReadError, OSError):
             self._hung_up.set()
             if self._leaves:
@@ -90,21 +105,86 @@ class LiveFeed:
             self._is_connected = False
 
     def drain(self, most: int = 5000) -> list[Event]:
-        if (received := self._received) is None:
-            return []
-        received.decode(most)
+        if self._frames:
+            self._decode(most)
         is_over = self._is_held or (not self._is_connected and self._reading is not None)
-        if is_over and not received.frames and not received.has_end:
-            received.lose_engine(self.engine, self._exit_code)
-        return received.take(most)
+        if is_over and not self._frames and not self._ended:
+            self._ended = True
+            self._events.extend([] if self._is_held else self._unexpected_end())
+        return [self._events.popleft() for _ in range(min(most, len(self._events)))]
 
     @property
     def _is_held(self) -> bool:
         return self.engine is not None and self.engine.is_held
 
+    def _decode(self, most: int) -> None:
+        from tui_eval.event_frames import decode_events
+
+        while self._frames and len(self._events) < most:
+            for event in decode_events(self._frames.popleft()):
+                self._take(event)
+
+    def _take(self, event: Event) -> None:
+        from tui_eval import events as ev
+
+        self._events.append(event)
+        match event:
+            case ev.RunFinished() | ev.Refused():
+                self._ended = True
+            case ev.EvaluationMoved():
+                self._running.pop(event.index, None)
+                if event.status == "running":
+                    self._running[event.index] = RunDir(Path(event.path))
+            case ev.RunMoved():
+                self._open(event.path)
+            case ev.RunStarted():
+                self._open(event.path)
+                self._read_rows()
+            case ev.RowsTakenBack() if self._run is not None:  # all of the index is written again
+                self._open(self._run.path)
+                self._read_rows()
+            case ev.ReadAgain():
+                self._read_rows()
+
+    def _open(self, path: str | Path) -> None:
+        from tui_eval.runs.index import IndexReader
+
+        self._run = RunDir(Path(path))
+        self._index = IndexReader(self._run.index)
+
+    def _read_rows(self) -> None:
+        if self._index is not None:
+            self._events.extend(self._index.read())
+
+    def _unexpected_end(self) -> list[Event]:
+        """The connection ended and no event said why: the engine was killed or crashed."""
+        from tui_eval.events import Noticed
+        from tui_eval.runs.crash_recovery import close_crashed_run
+        from tui_eval.runs.outcome import lost_engine_outcome
+        from tui_eval.runs.run_info import read_metadata
+        from tui_eval.runs.saved_run import finished_on_disk
+
+        now = clock.now()
+        end = lost_engine_outcome(
+            now,
+            read_metadata(self._run) if self._run is not None else {},
+            self._exit_code,
+            was_stopped=self.engine is not None and self.engine.stopping,
+            has_begun=bool(self._run or self._running),
+        )
+        if self._run is not None:
+            rows: list[Event] = [*finished_on_disk(self._run)]
+            if self.engine is not None:
+                end = close_crashed_run(self._run, end)
+            return [*rows, end]
+        for run in self._running.values():
+            if self.engine is not None:
+                close_crashed_run(run, end)
+        printed = self.engine.last_output() if self.engine and not self._running else ""
+        return [Noticed(0, now, "warning", printed), end] if printed else [end]
+
     def send(self, command: Command) -> None:
         """See `Feed.send`; what is requested before there is a connection is sent with it."""
-        from tui_eval.commands import Detach, encode_command
         from tui_eval.event_frames import frame
 
         if self._early is not None:
@@ -114,15 +194,19 @@ class LiveFeed:
             self._leaves = self._leaves or isinstance(command, Detach)
 
     def saved(self, row: int, offset: int, length: int) -> Rollout | None:
-        return self._received.saved(row, offset, length) if self._received else None
+        from tui_eval.runs.saved_run import read_rollout
+
+        return read_rollout(self._run, row, offset, length) if self._run else None
 
     def log(self, at: int, most: int) -> tuple[bytes, int]:
-        return self._received.log(at, most) if self._received else (b"", 0)
+        from tui_eval.runs.run_info import read_log
+
+        return read_log(self._run.log, at, most) if self._run else (b"", 0)
 
     @property
     def runs(self) -> list[RunDir]:
-        """See `ReceivedEvents.runs`."""
-        return self._received.runs if self._received else []
+        """Runs that the engine works on, or did when it ended, as far as it sent them."""
+        return [self._run] if self._run is not None else [*self._running.values()]
 
     async def close(self) -> None:
         await self._take_what_has_come()
@@ -143,15 +227,17 @@ class LiveFeed:
         """Waits until all that the engine has sent is received."""
         idle = 0
         while self._reading is not None and not self._reading.done() and idle < IDLE_TURNS:
-            assert self._received is not None
-            before = len(self._received.frames)
+            before = len(self._frames)
             await asyncio.sleep(0)
-            idle = idle + 1 if len(self._received.frames) == before else 0
+            idle = idle + 1 if len(self._frames) == before else 0
 
     def close_runs(self) -> None:
-        """See `ReceivedEvents.close_runs`; those of an engine that is held stay as they are."""
-        if self._received is not None and not self._is_held:
-            self._received.close_runs()
+        """Reports the end of the runs whose end the engine had no time to report."""
+        from tui_eval.runs.crash_recovery import close_if_crashed
+
+        self._decode(sys.maxsize)
+        for run in () if self._is_held else self.runs:
+            close_if_crashed(run)
 
 
 async def _exit_code_of(engine: EngineProcess) -> int | None:
@@ -174,8 +260,6 @@ async def look_at_engine(
         socket: Socket of the engine.
         is_enough: Whether all is there that was wanted.
     """
-    from tui_eval.commands import Detach
-
     feed = LiveFeed(socket_path=socket)
     await feed.start()
     deadline = time.monotonic() + ANSWERS_WITHIN_S

@@ -30,7 +30,7 @@ class SuiteLimits:
         self._slots.in_flight.release()
 
     def move(self, max_concurrent: int) -> None:
-        """Moves the limit of rollouts in flight."""
+        """Moves `max_concurrent`."""
         self._slots.move(max_concurrent)
         for endpoint in self._endpoints.values():
             endpoint.move_ceilings(self._slots.ceilings)
