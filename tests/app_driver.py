@@ -15,6 +15,7 @@ from textual.screen import Screen
 from tui_eval.tui.base.dialogs.question import Choices, Question
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.home_app import HomeApp
+from tui_eval.tui.suite.controllers import place_of
 from tui_eval.tui.suite.screen import SuiteScreen
 
 
@@ -74,6 +75,13 @@ def has_question(app: App[Any]) -> bool:
     return bool(boxes) and boxes.first().size.height > 0 and is_drawn(app)
 
 
+def is_opening(live: SuiteScreen) -> bool:
+    """Whether the selected evaluation's run is not shown yet."""
+    one = live.suite.evaluations[live.evaluations.cursor]
+    can_be_opened = place_of(one, live.root.live) is not None
+    return can_be_opened and live.state.run is None and live.state.end is None
+
+
 def is_at_rest(app: Any) -> bool:
     """Whether nothing is being read, found or laid out."""
     screen: Screen[Any] = app.screen
@@ -90,7 +98,7 @@ def is_at_rest(app: Any) -> bool:
         return True
     live, feed = app.live_screen, app.feed
     if isinstance(live, SuiteScreen):
-        if live.is_opening:
+        if is_opening(live):
             return False
         if live.state.run is None:
             return True

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from app_driver import is_drawn
+from app_driver import is_drawn, is_opening
 from compared_runs import Stuck, strangers, three_runs, two_runs
 from scene_apps import (
     busy_home,
@@ -216,7 +216,7 @@ def _has_all(app: Any) -> bool:
     if form is not None and form in app.screen_stack and not form.is_settled:
         return False
     live = app.live_screen
-    if isinstance(live, SuiteScreen) and live.is_opening:
+    if isinstance(live, SuiteScreen) and is_opening(live):
         return False
     log = live.log_pane
     return (

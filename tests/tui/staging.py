@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from app_driver import AppDriver
+from app_driver import AppDriver, is_opening
 from run_on_disk import FeedFromDisk
 from scripted_rows import saved_rows, trajectory
 from scripted_run import NOW, SELECTED, ScriptedFeed, all_events, running_events
@@ -101,7 +101,7 @@ async def staged_suite(
     stage = Stage(feed, feeds)
     async with stage.app.run_test(size=size) as stage.pilot:
         await stage.until(lambda: stage.app.suite is not None and not feed.events)
-        await stage.until(lambda: not stage.live.is_opening and not stage.live.reader.must_read)
+        await stage.until(lambda: not is_opening(stage.live) and not stage.live.reader.must_read)
         yield stage
 
 

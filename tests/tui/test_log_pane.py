@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from app_driver import is_opening
 from scripted_rows import saved_rows
 from scripted_run import LOG, ScriptedFeed, all_events, running_events
 from staging import Stage, over, staged_app, staged_suite
@@ -237,7 +238,7 @@ async def test_each_evaluation_of_a_suite_shows_its_own_log() -> None:
         await stage.press("4")
         await stage.until(lambda: "of the second" in shown(stage))
         await stage.press("less_than_sign")
-        await stage.until(lambda: not stage.live.is_opening)
+        await stage.until(lambda: not is_opening(stage.live))
         await stage.until(lambda: "seed 7" in shown(stage))
         assert "of the second" not in shown(stage)
 

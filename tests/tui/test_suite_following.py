@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from app_driver import is_opening
 from scripted_run import NOW, SELECTED, ScriptedFeed, finished
 from scripted_suite import CASES, REFUSAL, RUNNING, Feeds, moved, run_path, suite_started
 from staging import staged_suite
@@ -116,13 +117,13 @@ async def test_few_evaluations_stay_open_and_the_others_are_left_with_a_word() -
     async with staged_suite(events) as stage:
         await stage.press("g")
         for place in range(8):
-            await stage.until(lambda: not stage.live.is_opening)
+            await stage.until(lambda: not is_opening(stage.live))
             assert stage.feeds.opened[-1][0] == run_path(place)
             await stage.press("j")
         assert len(stage.feeds.left_open) <= KEPT
         before = len(stage.feeds.opened)
         await stage.press("k")
-        await stage.until(lambda: not stage.live.is_opening)
+        await stage.until(lambda: not is_opening(stage.live))
         assert len(stage.feeds.opened) == before, "what was shown before is still open"
     assert stage.feeds.left_open == []
     for feed in stage.feeds.feeds:

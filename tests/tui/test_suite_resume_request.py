@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from app_driver import is_opening
 from scripted_run import NOW, ScriptedFeed
 from scripted_suite import CASES, ended_events, moved, run_path, suite_events, suite_started
 from staging import Stage, question
@@ -50,7 +51,7 @@ async def over(
     stage = Over(ended_events() if events is None else events, then or suite_events())
     async with stage.app.run_test(size=size) as stage.pilot:
         await stage.until(lambda: stage.app.suite is not None and not stage.feed.events)
-        await stage.until(lambda: not stage.live.is_opening and not stage.live.reader.must_read)
+        await stage.until(lambda: not is_opening(stage.live) and not stage.live.reader.must_read)
         yield stage
 
 

@@ -15,9 +15,8 @@ from tui_eval.fold.columns import Note
 from tui_eval.fold.query.fields import METRIC
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.base.dialogs.prompts import Choice, Prompt
-from tui_eval.tui.base.dialogs.question import Question
+from tui_eval.tui.base.dialogs.question import NoteDialog, Question
 from tui_eval.tui.base.lines.line_view import LineView
-from tui_eval.tui.run.note import NoteDialog
 
 EVIL = (
     "\x1b]52;c;c3RvbGVu\x07\x1b[2J\x9b31m[/foo][@click=app.quit]x[/]\u202eabc\u200b\ud800"

@@ -56,9 +56,12 @@ class SuiteState(msgspec.Struct):
     refused: list[tuple[str, str, str]] = msgspec.field(default_factory=list)
     gate_open: bool = True
     max_concurrent_changed: MaxConcurrentChanged | None = None
+    changed: int = 0
+    """Number of events so far."""
 
     def apply(self, event: Event) -> None:
         """Takes in one event of the root socket; of a run's own only the gate's change anything."""
+        self.changed += 1
         match event:
             case SuiteStarted():
                 self.started = event

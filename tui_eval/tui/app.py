@@ -195,9 +195,11 @@ class TuiEvalApp(BaseApp[Leave]):
         if isinstance(event, (RunStarted, SuiteStarted)) and in_browser():
             self.notify_server(event.path)
         leaves = False
-        if isinstance(event, SuiteStarted) and self.suite is None:
+        if self.suite is not None:
+            self.suite.apply(event)
+        elif isinstance(event, SuiteStarted):
             leaves = self.live_screen.prompts.is_open
-            self._become_suite()
+            self._become_suite(event)
         self.live_screen.take(event)
         if leaves:
             self.live_screen.quit_flow.confirm_leaving()
@@ -226,14 +228,16 @@ class TuiEvalApp(BaseApp[Leave]):
 
         self.push_screen(refusal_question(title, faults), answered)
 
-    def _become_suite(self) -> None:
+    def _become_suite(self, started: Event) -> None:
         """Puts the list of evaluations over the panes; closes dialogs over these."""
         from tui_eval.fold.suite_state import SuiteState
         from tui_eval.tui.suite.screen import SuiteScreen
 
         self.suite = SuiteState(notices=list(self.state.notices))
+        self.suite.apply(started)
         before = self.live_screen
         screen = SuiteScreen(self._root, self.suite, self._open_feed, before.now)
+        screen.over_home = before.over_home
         self.live_screen, self._open_runs = screen, screen.open_runs
         self._arrange()
         while self.screen is not before:

@@ -91,10 +91,6 @@ class HomeApp(TuiEvalApp):
         if has_begun and feed.live and live.joined and live is self.live_screen:
             live.keys.say(joined_text(), self._now())
 
-    def _become_suite(self) -> None:
-        super()._become_suite()
-        self.live_screen.over_home = True
-
     def on_run_screen_left(self, message: RunScreen.Left) -> None:
         """Goes back home; a running run continues without this screen."""
         message.prevent_default()  # the handler of the app that ends with its run

@@ -15,6 +15,7 @@ from textual.widget import Widget
 from tui_eval.tui.base.lines.line_view import NO_STYLE, Frame, LineView
 from tui_eval.tui.base.look.ink import Line, line_width, strip_of
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
+from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 
 WIDTHS = [(0, "-narrow"), (100, "-normal"), (170, "-wide")]
 HEIGHTS = [(0, "-short"), (34, "-tall")]
@@ -58,6 +59,25 @@ class Zoom:
             self.changed()
         else:
             self.screen.say(ONE_PANE)
+
+
+class PaneFocus:
+    """Moves the focus between panes; `enter` lays them out for the one of a number, from 1."""
+
+    def __init__(
+        self, screen: DrawnScreen[Any], panes: Sequence[Widget], enter: Callable[[int], object]
+    ) -> None:
+        self._screen, self._panes, self._enter = screen, panes, enter
+
+    def action_pane(self, number: int) -> None:
+        self._enter(number)
+        focus_once_drawn(self._screen, self._panes[number - 1])
+
+    def action_next_pane(self, by: int = 1) -> None:
+        """Goes to the next or previous pane."""
+        panes, focused = self._panes, self._screen.focused
+        here = panes.index(focused) if focused in panes else 0
+        self.action_pane((here + by) % len(panes) + 1)
 
 
 def style_of_others(app: App[Any]) -> str:

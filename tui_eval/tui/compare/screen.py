@@ -21,12 +21,11 @@ from tui_eval.text.figures import letter_of
 from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import bindings, key_for
-from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, PaneTabs, Tab, Zoom
+from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, PaneFocus, PaneTabs, Tab, Zoom
 from tui_eval.tui.base.lines.text_panel import TextPanel
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.base.preferences import drawn_every
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
-from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.compare.commands import GROUPS
 from tui_eval.tui.compare.comparing import Reading
 from tui_eval.tui.compare.export import ExportFlow
@@ -85,7 +84,8 @@ class CompareRuns(DrawnScreen[None]):
         self.zoom = Zoom(self, self.grid, self._update_keys)
 
     def controllers(self) -> Iterable[object]:
-        return self.zoom, ExportFlow(self, self.whole_text)
+        pane_focus = PaneFocus(self, self.panes, self._enter)
+        return self.zoom, pane_focus, ExportFlow(self, self.whole_text)
 
     def compose(self) -> ComposeResult:
         yield self.header
@@ -248,15 +248,6 @@ class CompareRuns(DrawnScreen[None]):
         self.grid.set_classes([f"-in-{number}", *zoomed])
         self.tabs.show(number)
 
-    def action_pane(self, number: int) -> None:
-        self._enter(number)
-        focus_once_drawn(self, self.panes[number - 1])
-
-    def action_next_pane(self, by: int) -> None:
-        """Goes to the next or previous pane."""
-        here = self.panes.index(self.focused) if self.focused in self.panes else 0
-        self.action_pane((here + by) % len(self.panes) + 1)
-
     def action_only(self, only: str) -> None:
         """Shows the examples of one outcome; the second time all of them."""
         view = self.examples
@@ -282,9 +273,6 @@ class CompareRuns(DrawnScreen[None]):
         """Puts the next or previous run beside the first one."""
         if self.runs:
             self._show((self.place - 1 + by) % (len(self.runs) - 1) + 1)
-
-    def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
-        self.action_pane(message.number)
 
     def action_open(self) -> None:
         """Opens the trajectories of the selected example, and those of the others after it."""

@@ -22,11 +22,10 @@ from tui_eval.text.figures import plural
 from tui_eval.tui.base.keys.command import PANES, Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import bindings
-from tui_eval.tui.base.layout import WIDTHS, PaneTabs, Tab, size_classes, style_of_others
+from tui_eval.tui.base.layout import WIDTHS, PaneFocus, PaneTabs, Tab, size_classes, style_of_others
 from tui_eval.tui.base.lines.text_panel import PlainPanel, TextPanel
 from tui_eval.tui.base.look.ink import Line, Span, spread
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
-from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.form.backend import FormBackend, Looked, Offer, look
 from tui_eval.tui.form.boxes import field_box
 from tui_eval.tui.form.commands import FORM, GROUPS
@@ -102,7 +101,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         self.files = DraftFiles(self)
 
     def controllers(self) -> Iterable[object]:
-        return (self.files,)
+        return self.files, PaneFocus(self, self.panes, self._show_pane)
 
     def work(self, group: str, work: Callable[[], Awaitable[object]]) -> None:
         """Awaits a function in the background, in place of the group's last one."""
@@ -139,9 +138,6 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         """Whether no check is under way."""
         return not self._waiting
 
-    def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
-        self.action_pane(message.number)
-
     def field_changed(self, name: str) -> None:
         """Has the draft checked soon."""
         self._refused = []
@@ -160,7 +156,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
     def on_descendant_focus(self) -> None:
         """Shows the pane that has the focus where there is room for one only."""
         if self.focused in self.panes:
-            self._show_pane(self.focused)
+            self._show_pane(self.panes.index(self.focused) + 1)
             self.keys.scopes = ("form", "fields" if self.focused is self.fields else "view")
             self._update_keys()
 
@@ -330,23 +326,12 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
             self.fields.go_to(first)
             self.about.lay_out()
         elif self.looked.others:
-            self._go_to(self.does)
+            self.action_pane(2)
         self.say(f"It cannot run yet: {plural(self._problems, 'problem')}.")
 
-    def action_pane(self, number: int) -> None:
-        self._go_to(self.panes[number - 1])
-
-    def action_next_pane(self) -> None:
-        here = self.panes.index(self.focused) if self.focused in self.panes else -1
-        self._go_to(self.panes[(here + 1) % len(self.panes)])
-
-    def _go_to(self, pane: Widget) -> None:
-        self._show_pane(pane)
-        focus_once_drawn(self, pane)
-
-    def _show_pane(self, pane: Widget) -> None:
+    def _show_pane(self, number: int) -> None:
         """Shows a pane where there is room for one only; the help of a field with the fields."""
-        number, is_elsewhere = self.panes.index(pane) + 1, pane is not self.fields
+        pane, is_elsewhere = self.panes[number - 1], number > 1
         self.room.set_classes(f"-in-{number}")
         self.tabs.key_ink = "key" if is_elsewhere else "faint"
         self.tabs.show(number)
@@ -372,6 +357,6 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
     def action_leave(self) -> None:
         """Back to the form, then out of it, after a question where typed text would be lost."""
         if self.focused is not self.fields:
-            self._go_to(self.fields)
+            self.action_pane(1)
             return
         self.files.unless_lost("Leave this evaluation?", "leave", lambda: self.dismiss(None))

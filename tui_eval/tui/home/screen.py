@@ -20,11 +20,10 @@ from tui_eval.own_folders import shown_path
 from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import bindings, key_for
-from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, PaneTabs, Tab, size_classes
+from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, PaneFocus, PaneTabs, Tab, size_classes
 from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.base.look.ink import EMPTY, Line
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
-from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.home.about import about_endpoint, about_environment, about_run, title_line
 from tui_eval.tui.home.commands import GROUPS, QUIT
 from tui_eval.tui.home.pick_lists import EndpointList, EnvironmentList
@@ -86,7 +85,11 @@ class HomeScreen(DrawnScreen[None]):
         self.polling = HomePolling(self)
 
     def controllers(self) -> Iterable[object]:
-        return (self.polling,)
+        return self.polling, PaneFocus(self, self.panes, self._enter)
+
+    def _enter(self, number: int) -> None:
+        self.grid.set_classes([f"-in-{number}"])
+        self.tabs.show(number)
 
     def compose(self) -> ComposeResult:
         self.add_class(*size_classes(self.app.size))
@@ -182,19 +185,8 @@ class HomeScreen(DrawnScreen[None]):
     def on_descendant_focus(self) -> None:
         """Shows the pane that has the focus where there is room for one only."""
         if self.focused in self.panes:
-            number = self.panes.index(self.focused) + 1
-            self.grid.set_classes([f"-in-{number}"])
-            self.tabs.show(number)
+            self._enter(self.panes.index(self.focused) + 1)
         self.draw()
-
-    def action_pane(self, number: int) -> None:
-        self.grid.set_classes([f"-in-{number}"])
-        focus_once_drawn(self, self.panes[number - 1])
-
-    def action_next_pane(self, by: int) -> None:
-        """Goes to the next or previous pane."""
-        here = self.panes.index(self.focused) if self.focused in self.panes else 0
-        self.action_pane((here + by) % len(self.panes) + 1)
 
     def action_back(self) -> None:
         """Back to the runs; takes the marks away there."""
@@ -206,9 +198,6 @@ class HomeScreen(DrawnScreen[None]):
             self.draw()
         else:
             self.action_pane(1)
-
-    def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
-        self.action_pane(message.number)
 
     def on_line_view_retitled(self) -> None:
         """Draws another selection or list."""

@@ -59,7 +59,7 @@ class Annotations:
 
     def action_annotate(self) -> None:
         """Asks for a note and tags on the selected rollout."""
-        from tui_eval.tui.run.note import NoteDialog
+        from tui_eval.tui.base.dialogs.question import NoteDialog
 
         row, path, state = self._rollouts.row, self._path, self._screen.state
         if row >= state.total or not path:

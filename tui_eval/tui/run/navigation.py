@@ -1,4 +1,4 @@
-"""The selected rollout of a screen: it is read, shown in the panes, and changed here."""
+"""Where a reader is on a screen: the selected rollout, and the pane with the focus."""
 
 from __future__ import annotations
 
@@ -156,3 +156,36 @@ class Navigation:
     def action_rollout(self, by: int) -> None:
         """Goes to the next or previous rollout, from any pane."""
         self._rollouts.action_move(by)
+
+    def action_follow(self) -> None:
+        """Follows the newest rollout, or stays where it is."""
+        if self._screen.status.is_live:
+            self.switch_following(not self._screen.follower.on)
+        else:
+            self._screen.say(self._screen.status.why_not("follow"))
+
+    def switch_following(self, on: bool) -> None:
+        """Goes to the newest rollout and follows, or stops following."""
+        screen, follower = self._screen, self._screen.follower
+        follower.switch(on)
+        if on:
+            newest = follower.newest()
+            if newest is not None and newest != self._rollouts.row:
+                self._rollouts.select(newest, by_hand=False)
+            screen.trajectory.stick()
+        else:
+            screen.trajectory.let_go()
+        screen.invalidate()
+        screen.refresh_run()
+
+    def action_back(self) -> None:
+        """Lets go of the mark in the list; else out of the zoom, then to the list."""
+        screen = self._screen
+        if screen.annotations.let_go_of_mark():
+            return
+        if screen.zoom.is_zoomed:
+            screen.zoom.action_zoom()
+        elif screen.over_home and screen.focused is screen.panes[0]:
+            screen.quit_flow.action_leave()
+        else:
+            screen.action_pane(1)

@@ -1,13 +1,13 @@
 """The screen of a run, live or saved.
 
 It holds panes, which draw, and controllers, which act; both read one fold. So a pane or an action
-is added without a change to the others, and the screen of a suite replaces single controllers.
+is added without a change to the others, and the screen of a suite holds other controllers.
 Panes draw when `refresh_run` is called, not at each event: drawing costs the same at any rate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,9 +21,8 @@ from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import bindings, key_for
-from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, Zoom, size_classes
+from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, PaneFocus, Zoom, size_classes
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
-from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.run.annotations import Annotations
 from tui_eval.tui.run.commands import GROUPS
 from tui_eval.tui.run.copy_export import CopyExport
@@ -59,9 +58,6 @@ class RunScreen(DrawnScreen[None]):
     Commands for all work of the engine go to the feed `root`, whose fold is `whole`.
     """
 
-    scopes: ClassVar[tuple[Scope, ...]] = ("run",)
-    groups: ClassVar[tuple[str, ...]] = GROUPS
-    noun: ClassVar[str] = "run"
     listed: ClassVar[Scope] = "list"
     """The scope of the list, whose commands the palette has from every pane."""
     BINDINGS: ClassVar[list[BindingType]] = bindings("run")
@@ -88,6 +84,14 @@ class RunScreen(DrawnScreen[None]):
 
     def __init__(self, run: RunSession, now: Callable[[], float]) -> None:
         super().__init__()
+        self.noun = "run"
+        self.scopes: tuple[Scope, ...] = ("run",)
+        self.groups: tuple[str, ...] = GROUPS
+        self.above: Sequence[Widget] = ()
+        """What is above the run: the evaluations of its suite."""
+        self.refresh_above: Callable[[], object] = lambda: None
+        self.words_above: Callable[[], dict[str, str]] = dict
+        """Footer words by action in place of those of a run."""
         self.root = run.feed
         self.whole: RunState | SuiteState = run.state
         self.now = now
@@ -112,6 +116,9 @@ class RunScreen(DrawnScreen[None]):
         self.grid = Panes(self.panes, order, self.log_pane, id="panes")
         self.first_focus: Widget = self.rollouts
         self._drawn: tuple[int, tuple[int, int], int] | None = None
+        self._add_controllers()
+
+    def _add_controllers(self) -> None:
         self.status = RunStatus(self)
         self.prompts = Prompts(self)
         self.annotations = Annotations(self)
@@ -122,12 +129,15 @@ class RunScreen(DrawnScreen[None]):
         self.saving = Saving(self)
         self.quit_flow = QuitFlow(self)
         self.zoom = Zoom(self, self.grid, self.update_keys)
+        self.held: list[object] = [
+            PaneFocus(self, self.panes, self.grid.enter), self.annotations, self.copy_export,
+            self.navigation, self.steering, self.rerun, self.saving, self.quit_flow, self.zoom,
+        ]  # fmt: skip
         self.annotations.open()
 
     def controllers(self) -> Iterable[object]:
         """The controllers, which have the actions that no pane has."""
-        yield from (self.annotations, self.copy_export, self.navigation, self.steering)
-        yield from (self.rerun, self.saving, self.quit_flow, self.zoom)
+        return self.held
 
     def _hold(self, run: RunSession) -> None:
         self.feed, self.state = run.feed, run.state
@@ -147,6 +157,7 @@ class RunScreen(DrawnScreen[None]):
     def compose(self) -> ComposeResult:
         """Two lines on top, the panes, the keys; the first frame has its final layout already."""
         self.add_class(*size_classes(self.app.size), update=False)
+        yield from self.above
         yield self.header
         yield self.grid
         yield self.keys
@@ -177,7 +188,7 @@ class RunScreen(DrawnScreen[None]):
             case events.MaxConcurrentChanged():
                 self.header.requested_max_concurrent = None
                 self.say(max_concurrent_text(event.max_concurrent))
-            case events.Noticed() if not self.feed.live:
+            case events.Noticed() if not self.feed.live or self.root is not self.feed:
                 self.say(event.text)
             case events.RunFinished(status="failed"):
                 why = f"; {key_for('run.numbers')} says why" if self.noun == "run" else ""
@@ -186,6 +197,7 @@ class RunScreen(DrawnScreen[None]):
 
     def refresh_run(self) -> None:
         """Draws changes; without any it draws only clocks, once a second."""
+        self.refresh_above()
         state, now = self.state, self.now()
         clock = int(now) if self.status.is_live or self.status.at_work else -int(now / NO_CLOCK_S)
         drawn = (state.changed, self.reader.version, clock)
@@ -237,7 +249,7 @@ class RunScreen(DrawnScreen[None]):
     def on_rollout_list_follow_wanted(self) -> None:
         """Goes to the newest rollout and follows; to the last one where none runs."""
         if self.status.is_live:
-            self._follow(True)
+            self.navigation.switch_following(True)
         else:
             self.rollouts.select_line(self.rollouts.count() - 1)
 
@@ -254,18 +266,6 @@ class RunScreen(DrawnScreen[None]):
     def on_rollout_list_opened(self) -> None:
         """Moves the focus to the trajectory."""
         self.action_pane(2)
-
-    def _follow(self, on: bool) -> None:
-        self.follower.switch(on)
-        if on:
-            newest = self.follower.newest()
-            if newest is not None and newest != self.rollouts.row:
-                self.rollouts.select(newest, by_hand=False)
-            self.trajectory.stick()
-        else:
-            self.trajectory.let_go()
-        self._drawn = None
-        self.refresh_run()
 
     def retitle(self) -> None:
         """Updates the titles of the panes and the keys in the footer."""
@@ -287,7 +287,7 @@ class RunScreen(DrawnScreen[None]):
 
     def update_keys(self) -> None:
         """Shows the keys that work now."""
-        self.keys.words = footer_words(self)
+        self.keys.words = footer_words(self) | self.words_above()
         self.keys.scopes = (*self.scopes, "view", self.pane_scope)
         if self.rollouts.entry.is_open or self._is_searching:
             self.keys.scopes = ("typing",)
@@ -300,33 +300,6 @@ class RunScreen(DrawnScreen[None]):
         if self.focused in self.panes:
             self.grid.enter(self.panes.index(self.focused) + 1)
         self.update_keys()
-
-    def action_pane(self, number: int) -> None:
-        self.grid.enter(number)
-        focus_once_drawn(self, self.panes[number - 1])
-
-    def action_next_pane(self, by: int) -> None:
-        """Goes to the next or previous pane."""
-        here = self.panes.index(self.focused) if self.focused in self.panes else 0
-        self.action_pane((here + by) % len(self.panes) + 1)
-
-    def action_back(self) -> None:
-        """Lets go of the mark in the list; else out of the zoom, then to the list."""
-        if self.annotations.let_go_of_mark():
-            return
-        if self.zoom.is_zoomed:
-            self.zoom.action_zoom()
-        elif self.over_home and self.focused is self.panes[0]:
-            self.quit_flow.action_leave()
-        else:
-            self.action_pane(1)
-
-    def action_follow(self) -> None:
-        """Follows the newest rollout, or stays where it is."""
-        if self.status.is_live:
-            self._follow(not self.follower.on)
-        else:
-            self.say(self.status.why_not("follow"))
 
     def action_help(self) -> None:
         from tui_eval.tui.base.keys.help import Help, Topic

@@ -1,4 +1,4 @@
-"""Controllers of a suite's screen: status, reruns, zoom, and several open runs.
+"""Controllers of a suite's screen: status, reruns, zoom, focus, and several open runs.
 
 A suite without an engine is resumed as a whole: errored and missing rollouts of all evaluations.
 """
@@ -15,7 +15,8 @@ from tui_eval.text.evaluation_words import rollouts_on_disk
 from tui_eval.text.figures import plural
 from tui_eval.tui.base.dialogs.prompts import Choice, Prompt
 from tui_eval.tui.base.keys.keymap import key_for
-from tui_eval.tui.base.layout import Zoom
+from tui_eval.tui.base.layout import PaneFocus, Zoom
+from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.run.panes import STILL_LOADING
 from tui_eval.tui.run.session import RunSession, RunStatus, begin
 from tui_eval.tui.run.steering import BACK, RerunFlow
@@ -121,7 +122,7 @@ class SuiteZoom(Zoom):
     @property
     def can_zoom(self) -> bool:
         """Whether the list or a pane can be enlarged."""
-        return self._has_list or not self.screen.is_blank
+        return self._has_list or not self.screen.evaluation.is_blank
 
     @property
     def is_zoomed(self) -> bool:
@@ -133,9 +134,63 @@ class SuiteZoom(Zoom):
         if self._has_list:
             self.screen.toggle_class("-list")
             self.changed()
-        elif not self.screen.is_blank:
+        elif not self.screen.evaluation.is_blank:
             self.screen.set_class(not self.grid.has_class("-zoomed"), "-pane")
             super().action_zoom()
+
+
+class SuiteFocus:
+    """Moves the focus between the list and the panes."""
+
+    def __init__(self, screen: SuiteScreen) -> None:
+        self._screen, self._of_run = screen, PaneFocus(screen, screen.panes, screen.grid.enter)
+
+    def action_pane(self, number: int) -> None:
+        """Goes to the list or to a pane of the evaluation, if it has any."""
+        screen = self._screen
+        if number == 0:
+            screen.remove_class("-no-list")
+            if screen.grid.has_class("-zoomed"):
+                screen.zoom.action_zoom()
+            focus_once_drawn(screen, screen.evaluations)
+        elif screen.evaluation.is_blank:
+            screen.say("This evaluation has nothing to show yet.")
+        else:
+            screen.remove_class("-list")
+            self._of_run.action_pane(number)
+
+    def action_next_pane(self, by: int) -> None:
+        """Goes to the next or previous pane; the list is the first."""
+        panes, focused = self._screen.panes, self._screen.focused
+        numbers = list(range(0 if self._screen.evaluations.display else 1, len(panes) + 1))
+        here = panes.index(focused) + 1 if focused in panes else 0
+        at = numbers.index(here) if here in numbers else -1
+        self.action_pane(numbers[(at + by) % len(numbers)])
+
+    def action_switch_list(self) -> None:
+        """Hides the list, or shows it again."""
+        screen = self._screen
+        if screen.has_class("-no-list"):
+            self.action_pane(0)
+            return
+        was_there = screen.focused is screen.evaluations
+        screen.remove_class("-list")
+        screen.add_class("-no-list")
+        if was_there and not screen.evaluation.is_blank:
+            self.action_pane(1)
+
+    def action_back(self) -> None:
+        """Lets go of the mark in the rollouts; else out of the zoom, to them, then to the list."""
+        screen = self._screen
+        if screen.annotations.let_go_of_mark():
+            return
+        if screen.focused is screen.evaluations:
+            screen.remove_class("-list")
+        elif screen.grid.has_class("-zoomed"):
+            screen.zoom.action_zoom()
+        else:
+            is_first = screen.focused is screen.rollouts or screen.evaluation.is_blank
+            self.action_pane(0 if is_first else 1)
 
 
 class OpenRuns:

@@ -19,6 +19,7 @@ from tui_eval.tui.base.textual_private import (
 
 if TYPE_CHECKING:
     from tui_eval.tui.base.keys.key_line import KeyLine
+    from tui_eval.tui.base.layout import PaneTabs
     from tui_eval.tui.base.lines.line_view import LineView
 
 Places: TypeAlias = dict[Widget, tuple[Region, Region]]
@@ -70,6 +71,8 @@ class DrawnScreen(Screen[ScreenResultType]):
 
     keys: KeyLine
     now: Callable[[], float]
+    action_pane: Callable[[int], None]
+    """Goes to a pane, by its number."""
 
     def say(self, text: str) -> None:
         """Shows a message in place of the keys for a while."""
@@ -77,6 +80,9 @@ class DrawnScreen(Screen[ScreenResultType]):
 
     def on_line_view_missed(self, message: LineView.Missed) -> None:
         self.say(message.text)
+
+    def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
+        self.action_pane(message.number)
 
     def controllers(self) -> Iterable[object]:
         """The controllers that it holds; of two with the same action the first has it."""
