@@ -50,12 +50,12 @@ class EndpointLimits:
         now = sum(one.refused for one in self.concurrency.values())
         return now or None if earlier is None else earlier + now
 
-    def _on_ConcurrencyMoved(self, event: ev.ConcurrencyMoved) -> None:
+    def _on_conc(self, event: ev.ConcurrencyMoved) -> None:
         self.concurrency[event.place] = event
         if not self.limits or self.limits[-1] != self.concurrency_limits:
             self.limits.append(self.concurrency_limits)
 
-    def _on_ReplicaMoved(self, event: ev.ReplicaMoved) -> None:
+    def _on_replica(self, event: ev.ReplicaMoved) -> None:
         if event.out_since:
             self.out[event.place] = event
         else:

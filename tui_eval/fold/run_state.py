@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from copy import copy
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.fold.endpoint_limits import LIMITS_KEPT, EndpointLimits
@@ -166,12 +167,12 @@ class RunState(RolloutColumns, EndpointLimits):
 
     def apply(self, event: ev.Event) -> None:
         """Takes in one event; those of a connection, the engine itself or one text are ignored."""
-        handler = _HANDLERS.get(type(event).__name__)
+        handler = _handler_of(type(event))
         if handler is not None:
             handler(self, event)
             self.changed += 1
 
-    def _on_RunStarted(self, event: ev.RunStarted) -> None:
+    def _on_run(self, event: ev.RunStarted) -> None:
         before, self.run = self.run, event
         shape = (event.total, event.rollouts_per_example, event.pass_threshold)
         again = before is not None and event.reading != before.reading
@@ -193,7 +194,7 @@ class RunState(RolloutColumns, EndpointLimits):
         if not self.concurrency:
             self.limits = deque(event.limits, LIMITS_KEPT)
 
-    def _on_RolloutStaged(self, event: ev.RolloutStaged) -> None:
+    def _on_stage(self, event: ev.RolloutStaged) -> None:
         row = event.row
         before = self.stage[row]
         if before >= DONE:
@@ -235,7 +236,7 @@ class RunState(RolloutColumns, EndpointLimits):
             self.input_tokens[row] = tokens_in
             self.output_tokens[row] = tokens_out
 
-    def _on_RolloutFinished(self, event: ev.RolloutFinished) -> None:
+    def _on_done(self, event: ev.RolloutFinished) -> None:
         row = event.row
         if self.stage[row] >= DONE:  # reported again, where its line is at another place now
             self.offset[row], self.length[row] = event.offset, event.length
@@ -291,7 +292,7 @@ class RunState(RolloutColumns, EndpointLimits):
                 mean = self.metrics[name] = RunningMean(is_share=False)
             mean.add(example, value)
 
-    def _on_RowsTakenBack(self, event: ev.RowsTakenBack) -> None:
+    def _on_back(self, event: ev.RowsTakenBack) -> None:
         for was in event.rows:
             self._take_back(was)
 
@@ -315,36 +316,36 @@ class RunState(RolloutColumns, EndpointLimits):
         self.examples.remove_error(row // self.per_example)
         del self.errors[row]
 
-    def _on_MaxConcurrentChanged(self, event: ev.MaxConcurrentChanged) -> None:
+    def _on_max_concurrent(self, event: ev.MaxConcurrentChanged) -> None:
         self.max_concurrent_changed = event
         if self.run is not None:
             self.run = copy(self.run)
             self.run.max_concurrent = event.max_concurrent
 
-    def _on_GateMoved(self, event: ev.GateMoved) -> None:
+    def _on_gate(self, event: ev.GateMoved) -> None:
         if event.open and not self.gate_open:
             self.rate = Rate(event.at)  # a pause says no speed
         self.in_flight = event.in_flight
         self._move_gate(event.open, event.at)
 
-    def _on_WorkersSeen(self, event: ev.WorkersSeen) -> None:
+    def _on_workers(self, event: ev.WorkersSeen) -> None:
         self.workers = event
 
-    def _on_RunMoved(self, event: ev.RunMoved) -> None:
+    def _on_moved(self, event: ev.RunMoved) -> None:
         if self.run is not None:
             self.run = copy(self.run)
             self.run.path, self.run.saved = event.path, event.saved
 
-    def _on_WritingMoved(self, event: ev.WritingMoved) -> None:
+    def _on_write(self, event: ev.WritingMoved) -> None:
         self.refusal = event if event.why else None
 
-    def _on_ReadingMoved(self, event: ev.ReadingMoved) -> None:
+    def _on_read(self, event: ev.ReadingMoved) -> None:
         self.read = (event.done, event.total)
         if event.unfinished != self.unfinished or event.unreadable < self.unreadable_lines:
             self._take_back_line(self.unfinished)
         self.unreadable_lines, self.unfinished = event.unreadable, event.unfinished
 
-    def _on_LineUnreadable(self, event: ev.LineUnreadable) -> None:
+    def _on_bad(self, event: ev.LineUnreadable) -> None:
         if event.line == self.unfinished:
             self._take_back_line(event.line)
         (self.doubtful if event.shown else self.unreadable).append(event)
@@ -356,10 +357,10 @@ class RunState(RolloutColumns, EndpointLimits):
             self.unreadable.remove(reported)
             self.notices.remove(("warning", line_text(reported)))
 
-    def _on_Noticed(self, event: ev.Noticed) -> None:
+    def _on_note(self, event: ev.Noticed) -> None:
         self.notices.append((event.level, event.text))
 
-    def _on_RunFinished(self, event: ev.RunFinished) -> None:
+    def _on_end(self, event: ev.RunFinished) -> None:
         self.end = event
         self.again_at.clear()
         self.waits.clear()
@@ -367,16 +368,14 @@ class RunState(RolloutColumns, EndpointLimits):
             if WAITING < stage < DONE:  # it begins again if the run is resumed
                 self._move(row, WAITING)
 
-    def _on_Refused(self, event: ev.Refused) -> None:
+    def _on_refused(self, event: ev.Refused) -> None:
         self.refused = event.faults
 
 
-_HANDLERS: dict[str, Callable[[RunState, Any], None]] = {
-    name.removeprefix("_on_"): getattr(RunState, name)
-    for name in dir(RunState)
-    if name.startswith("_on_")
-}
-"""Methods by the name of the event's class: `tui_eval.events` is loaded after the first frame."""
+@cache
+def _handler_of(kind: type[ev.Event]) -> Callable[[RunState, Any], None] | None:
+    """The method for a class of events, by its tag: `_on_run` for `run`."""
+    return getattr(RunState, f"_on_{kind.__struct_config__.tag}", None)
 
 
 def line_text(line: ev.LineUnreadable) -> str:
