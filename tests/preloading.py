@@ -28,7 +28,7 @@ LOADED = (
     "tui_eval.engine.suite.suite",
     "tui_eval.worker",
     "tui_eval.clients.endpoint",
-    "tui_eval.clients.openai_chat",
+    "tui_eval.clients.openai_chat_completions",
     "tui_eval.parsers.xml_parser",
     "tui_eval.demo",
     "tui_eval.feeds",

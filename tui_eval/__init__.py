@@ -24,10 +24,10 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
     "tui_eval.clients.anthropic_messages": ("AnthropicMessagesClient",),
     "tui_eval.clients.base": ("Client",),
-    "tui_eval.clients.openai_chat": ("OpenAIChatCompletionsClient",),
+    "tui_eval.clients.openai_chat_completions": ("OpenAIChatCompletionsClient",),
     "tui_eval.clients.openai_completions": ("OpenAICompletionsClient",),
     "tui_eval.clients.openai_responses": ("OpenAIResponsesClient",),
-    "tui_eval.clients.openai_token": ("OpenAIChatCompletionsTokenClient",),
+    "tui_eval.clients.openai_chat_completions_token": ("OpenAIChatCompletionsTokenClient",),
     "tui_eval.environments.author_logs": (
         "log_level",
         "quiet_verifiers",

@@ -10,12 +10,14 @@ from tui_eval.client_config import EvalConfig as EvalConfig
 from tui_eval.client_config import EvalRunConfig as EvalRunConfig
 from tui_eval.clients.anthropic_messages import AnthropicMessagesClient as AnthropicMessagesClient
 from tui_eval.clients.base import Client as Client
-from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient as OpenAIChatCompletionsClient
-from tui_eval.clients.openai_completions import OpenAICompletionsClient as OpenAICompletionsClient
-from tui_eval.clients.openai_responses import OpenAIResponsesClient as OpenAIResponsesClient
-from tui_eval.clients.openai_token import (
+from tui_eval.clients.openai_chat_completions import (
+    OpenAIChatCompletionsClient as OpenAIChatCompletionsClient,
+)
+from tui_eval.clients.openai_chat_completions_token import (
     OpenAIChatCompletionsTokenClient as OpenAIChatCompletionsTokenClient,
 )
+from tui_eval.clients.openai_completions import OpenAICompletionsClient as OpenAICompletionsClient
+from tui_eval.clients.openai_responses import OpenAIResponsesClient as OpenAIResponsesClient
 from tui_eval.compat.loader import load_environment as load_environment
 from tui_eval.environments.adapters.gym_env import EpisodicSumRubric as EpisodicSumRubric
 from tui_eval.environments.adapters.gym_env import GymEnv as GymEnv

@@ -3,35 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NotRequired, TypeAlias
+from typing import Any, NotRequired, TypeAlias
 
 from pydantic import BaseModel, Field, field_validator
 from typing_extensions import TypedDict
 
+from tui_eval.client_types import ClientType as ClientType
+from tui_eval.client_types import ReasoningField, TokenLimit
 from tui_eval.pasted import unwrapped
 
 PRIME_KEY_VAR = "PRIME_API_KEY"
-
-ClientType: TypeAlias = Literal[
-    "openai_chat_completions",
-    "openai_completions",
-    "openai_chat_completions_token",
-    "openai_responses",
-    "anthropic_messages",
-]
-"""The protocols that clients speak."""
-
-TokenLimit: TypeAlias = Literal["max_tokens", "max_completion_tokens"]
-"""The name of the limit of an answer's tokens in chat completions."""
-ReasoningField: TypeAlias = Literal[
-    "as_received",
-    "none",
-    "reasoning_content",
-    "reasoning",
-    "reasoning_details",
-    "thinking_blocks",
-]
-"""Under which name chat messages take reasoning back."""
 
 
 class EndpointClientConfig(BaseModel):

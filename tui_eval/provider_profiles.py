@@ -23,11 +23,6 @@ NOT_SENT = "none"
 """In place of a name: reasoning is not sent back."""
 ENCRYPTED = "reasoning.encrypted_content"
 """The item of `include` that requests encrypted reasoning from the responses API."""
-TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
-REASONING_FIELDS = (
-    *(AS_RECEIVED, NOT_SENT),
-    *("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"),
-)
 
 
 class ProviderProfile(msgspec.Struct, frozen=True):

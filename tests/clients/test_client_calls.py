@@ -14,7 +14,7 @@ from openai.types.chat import ChatCompletion
 from servers import FaultServer, Reply
 
 from tui_eval.clients import make_client
-from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
+from tui_eval.clients.openai_chat_completions import OpenAIChatCompletionsClient
 from tui_eval.clients.sdk_client import SdkClient
 from tui_eval.clients.wire.chat_answer import ChatAnswer
 from tui_eval.environments.single_turn import SingleTurnEnv
@@ -371,9 +371,10 @@ def test_the_short_way_sends_the_headers_of_openais_sdk(
 def test_an_sdk_is_imported_where_it_is_needed(client_type: str, absent: set[str]) -> None:
     program = f"""
 import sys
-import tui_eval.clients, tui_eval.clients.openai_chat, tui_eval.clients.anthropic_messages
+import tui_eval.clients, tui_eval.clients.anthropic_messages
+import tui_eval.clients.openai_chat_completions
 import tui_eval.clients.openai_completions, tui_eval.clients.openai_responses
-import tui_eval.clients.openai_token, tui_eval.clients.credentials
+import tui_eval.clients.openai_chat_completions_token, tui_eval.clients.credentials
 assert not {{'openai', 'anthropic'}} & set(sys.modules)
 from tui_eval.types import ClientConfig
 config = ClientConfig(client_type={client_type!r}, api_base_url='http://127.0.0.1:1/v1')

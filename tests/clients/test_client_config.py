@@ -14,10 +14,10 @@ from servers import FaultServer, Reply
 from tui_eval.client_config import EndpointClientConfig
 from tui_eval.clients import make_client, resolve_client
 from tui_eval.clients.anthropic_messages import AnthropicMessagesClient
-from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
+from tui_eval.clients.openai_chat_completions import OpenAIChatCompletionsClient
+from tui_eval.clients.openai_chat_completions_token import OpenAIChatCompletionsTokenClient
 from tui_eval.clients.openai_completions import OpenAICompletionsClient
 from tui_eval.clients.openai_responses import OpenAIResponsesClient
-from tui_eval.clients.openai_token import OpenAIChatCompletionsTokenClient
 from tui_eval.errors import RefusedError
 from tui_eval.messages import UserMessage
 from tui_eval.types import ClientConfig

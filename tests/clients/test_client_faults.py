@@ -13,7 +13,7 @@ from endpoint_scripts import CHAT_ANSWER, KEY, PATHS, Connect, take
 from lazy_modules import LazyModule
 from servers import FaultServer, Reply
 
-from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
+from tui_eval.clients.openai_chat_completions import OpenAIChatCompletionsClient
 from tui_eval.errors import (
     EmptyModelResponseError,
     ErrorChain,

@@ -17,7 +17,7 @@ from lazy_modules import LazyModule
 from servers import FaultServer, Reply
 
 from tui_eval.clients.anthropic_messages import AnthropicMessagesClient
-from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
+from tui_eval.clients.openai_chat_completions import OpenAIChatCompletionsClient
 from tui_eval.clients.request_retries import Retries, send_with_retries
 from tui_eval.clients.retry_after import requested_wait
 from tui_eval.errors import ErrorChain, ModelError

@@ -26,7 +26,7 @@ from servers import FaultServer, Reply
 from streamed_answers import SSE, events_of, sent
 from tiers import first_always
 
-from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
+from tui_eval.clients.openai_chat_completions import OpenAIChatCompletionsClient
 from tui_eval.errors import (
     InvalidModelResponseError,
     ModelError,

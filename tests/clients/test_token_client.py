@@ -12,7 +12,7 @@ from pretended_time import PretendedTime
 from servers import LoopbackServer
 from streamed_answers import SSE, events_of, sent
 
-from tui_eval.clients.openai_token import OpenAIChatCompletionsTokenClient
+from tui_eval.clients.openai_chat_completions_token import OpenAIChatCompletionsTokenClient
 from tui_eval.environments.multi_turn import step_tokens
 from tui_eval.errors import ModelError, OverlongPromptError
 from tui_eval.messages import (

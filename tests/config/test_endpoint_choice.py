@@ -5,26 +5,32 @@ from __future__ import annotations
 import re
 import socket
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from made_plans import make_plan
 from servers import FaultServer, Reply
 from setting_places import expanded, faults, plan, source, write
 
+from tui_eval.clients import _class_of
 from tui_eval.config import local_servers
 from tui_eval.config.explanation import explanation
 from tui_eval.config.local_servers import find_servers
 from tui_eval.config.options import CLIENT_TYPES, PROVIDERS
 from tui_eval.config.plan import Request, RunPlan, plan_to_toml, read_plan
 from tui_eval.config.providers import PROVIDER_TABLE
-from tui_eval.types import ClientType
 
 pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_the_tables_know_the_same_names() -> None:
-    assert get_args(ClientType) == CLIENT_TYPES
+    assert [_class_of(kind).__name__ for kind in CLIENT_TYPES] == [
+        "OpenAIChatCompletionsClient",
+        "OpenAICompletionsClient",
+        "OpenAIChatCompletionsTokenClient",
+        "OpenAIResponsesClient",
+        "AnthropicMessagesClient",
+    ]
     assert tuple(PROVIDER_TABLE) == PROVIDERS
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from made_states import rollout
 from servers import FaultServer, Reply
 
-from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
+from tui_eval.clients.openai_chat_completions import OpenAIChatCompletionsClient
 from tui_eval.errors import ErrorChain, ScoringError
 from tui_eval.messages import SystemMessage, TextMessage, UserMessage
 from tui_eval.parsers.xml_parser import XMLParser

@@ -11,14 +11,6 @@ from tui_eval.types import ClientConfig, ClientType
 
 AnyClient: TypeAlias = Client[Any, Any, Any, Any]
 
-_CLASSES: dict[ClientType, tuple[str, str]] = {
-    "openai_chat_completions": ("openai_chat", "OpenAIChatCompletionsClient"),
-    "openai_completions": ("openai_completions", "OpenAICompletionsClient"),
-    "openai_chat_completions_token": ("openai_token", "OpenAIChatCompletionsTokenClient"),
-    "openai_responses": ("openai_responses", "OpenAIResponsesClient"),
-    "anthropic_messages": ("anthropic_messages", "AnthropicMessagesClient"),
-}
-
 
 def make_client(config: ClientConfig, api_key: str | None = None) -> AnyClient:
     """The client of a config; only its own provider's SDK is imported.
@@ -58,8 +50,10 @@ def resolve_client(client_or_config: Any) -> AnyClient:
 
 
 def _class_of(kind: ClientType) -> Any:
-    module, name = _CLASSES[kind]
-    return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    """The client that the module with the protocol's name defines."""
+    home = f"{__name__}.{kind}"
+    named = vars(importlib.import_module(home)).items()
+    return next(it for name, it in named if name.endswith("Client") and it.__module__ == home)
 
 
 def _kind_of_sdk_client(value: Any) -> ClientType | None:

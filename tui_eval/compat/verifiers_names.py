@@ -22,8 +22,10 @@ MODULES: dict[str, str | None] = {
     "verifiers.clients": "tui_eval.clients",
     "verifiers.clients.anthropic_messages_client": "tui_eval.clients.anthropic_messages",
     "verifiers.clients.client": "tui_eval.clients.base",
-    "verifiers.clients.openai_chat_completions_client": "tui_eval.clients.openai_chat",
-    "verifiers.clients.openai_chat_completions_token_client": "tui_eval.clients.openai_token",
+    "verifiers.clients.openai_chat_completions_client": "tui_eval.clients.openai_chat_completions",
+    "verifiers.clients.openai_chat_completions_token_client": (
+        "tui_eval.clients.openai_chat_completions_token"
+    ),
     "verifiers.clients.openai_completions_client": "tui_eval.clients.openai_completions",
     "verifiers.clients.openai_responses_client": "tui_eval.clients.openai_responses",
     "verifiers.decorators": "tui_eval.environments.decorators",

@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tui_eval.config.options import CLIENT_TYPES
+from tui_eval.client_types import CLIENT_TYPES, REASONING_FIELDS, TOKEN_LIMITS
 from tui_eval.config.secret_values import masked_url
 from tui_eval.config.toml_files import KeyPath, TomlFile, read_toml
 from tui_eval.config.values import header_table, is_url
 from tui_eval.errors import Fault, nearest
 from tui_eval.pasted import unwrapped
-from tui_eval.provider_profiles import REASONING_FIELDS, TOKEN_LIMITS
 from tui_eval.shipped import shipped
 
 EMBEDDED = "embedded:demo"

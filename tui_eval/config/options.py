@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from tui_eval.client_types import CLIENT_TYPES
+
 Kind = Literal["text", "int", "float", "json", "list", "flag", "optional_path", "headers", "sets"]
 
 Describes = Literal["evaluation", "command", "both"]
@@ -62,9 +64,6 @@ class Option(NamedTuple):
         """Whether it may be in a TOML file."""
         return self.describes != "command"
 
-
-CLIENT_TYPES = ("openai_chat_completions", "openai_completions", "openai_chat_completions_token",
-                "openai_responses", "anthropic_messages")  # fmt: skip
 
 PROVIDERS = ("openai", "anthropic", "openrouter", "prime", "deepseek", "glm", "minimax", "local",
              "vllm")  # fmt: skip

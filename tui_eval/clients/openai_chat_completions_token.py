@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from tui_eval.clients.base import is_own
-from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
+from tui_eval.clients.openai_chat_completions import OpenAIChatCompletionsClient
 from tui_eval.clients.sampling import PLAIN, CallOptions, split_sampling
 from tui_eval.clients.wire.answer_struct import AnswerStruct
 from tui_eval.clients.wire.chat_answer import ChatAnswer
