@@ -88,7 +88,7 @@ class RunScreen(DrawnScreen[None]):
         self.scopes: tuple[Scope, ...] = ("run",)
         self.groups: tuple[str, ...] = GROUPS
         self.above: Sequence[Widget] = ()
-        """What is above the run: the evaluations of its suite."""
+        """Evaluations of its suite, above the run."""
         self.refresh_above: Callable[[], object] = lambda: None
         self.words_above: Callable[[], dict[str, str]] = dict
         """Footer words by action in place of those of a run."""
