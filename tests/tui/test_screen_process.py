@@ -90,7 +90,7 @@ def said_by(program: Program, script: str, *args: str) -> Any:
 def test_what_no_first_frame_shows_is_loaded_after_it(program: Program) -> None:
     modules = set(said_by(program, FIRST_FRAME))
     assert "tui_eval.tui.run.screen" in modules
-    later = {"numpy", "pygments.lexers.python", "tui_eval.events", "tui_eval.commands"}
+    later = {"numpy", "pygments.lexers.python", "tui_eval.events", "tui_eval.runs.index"}
     later |= {"tui_eval.fold.summary", "tui_eval.fold.query.nodes"}
     later |= {"tomllib", "tui_eval.config.toml_files"}
     later |= {"tui_eval.tui.trajectory.syntax", "tui_eval.text.error_text"}
