@@ -18,7 +18,7 @@ from made_runs import line, write_run
 
 from tui_eval.events import OUT_OF_BUDGET, Event, RunFinished
 from tui_eval.fold.run_state import RunState
-from tui_eval.runs import file_stamps
+from tui_eval.runs import scan
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import RunLock
 from tui_eval.runs.replay import Replay
@@ -73,7 +73,7 @@ def test_a_file_that_was_followed_is_reported_as_one_that_is_opened_now(
     first: bytes, steps: list[tuple[str, Any]]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
-        patch.setattr(file_stamps, "SETTLED_S", -1.0)
+        patch.setattr(scan, "SETTLED_S", -1.0)
         file = Path(folder) / "some.jsonl"
         file.write_bytes(first)
         followed, state = Replay(RunDir(Path(folder), file.name)), RunState()
@@ -98,7 +98,7 @@ def test_each_time_that_a_file_is_rewritten_is_waited_for(
 ) -> None:
     file, now = tmp_path / "some.jsonl", 1000.0
     clock = SimpleNamespace(time=time.time, monotonic=lambda: now)
-    monkeypatch.setattr(file_stamps, "time", clock)
+    monkeypatch.setattr(scan, "time", clock)
     rows = [line(example, None, 0.5) for example in range(3)]
     file.write_bytes(b"".join(rows))
     followed = Replay(RunDir(tmp_path, file.name))
@@ -107,10 +107,10 @@ def test_each_time_that_a_file_is_rewritten_is_waited_for(
     assert not list(followed.more()), "it may not be whole yet"
     file.write_bytes(b"".join(rows))
     list(followed.more())
-    now += file_stamps.PATIENCE_S + 1
+    now += scan.PATIENCE_S + 1
     file.write_bytes(rows[0])
     assert not list(followed.more()), "nor this time"
-    now += file_stamps.PATIENCE_S + 1
+    now += scan.PATIENCE_S + 1
     assert list(followed.more())
     followed.close()
 

@@ -11,7 +11,7 @@ from made_runs import line, write_run
 
 from tui_eval.events import ReadingMoved, RunStarted
 from tui_eval.feeds import saved_feed
-from tui_eval.runs import file_stamps, replay
+from tui_eval.runs import replay, scan
 from tui_eval.runs.lock import RunLock
 
 
@@ -196,8 +196,8 @@ def test_a_run_that_was_opened_while_it_was_written_took_as_long_as_its_end_says
 def test_a_run_that_somebody_resumes_is_followed_from_the_rows_that_were_kept(
     tmp_path: Path, listen: Listen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_stamps, "SETTLED_S", 1e9)  # it never rests: a row comes all the time
-    monkeypatch.setattr(file_stamps, "PATIENCE_S", 1e9)
+    monkeypatch.setattr(scan, "SETTLED_S", 1e9)  # it never rests: a row comes all the time
+    monkeypatch.setattr(scan, "PATIENCE_S", 1e9)
     failed = line(1, 0, 0.0, True)
     run = write_run(tmp_path, [line(0, 0), failed], examples=3, per_example=1)
     seen = listen(tmp_path)

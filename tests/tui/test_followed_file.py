@@ -16,7 +16,7 @@ from staging import Stage, staged_app
 from tui_eval.feeds import saved_feed
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.trajectory import Rollout
-from tui_eval.runs import file_stamps
+from tui_eval.runs import scan
 from tui_eval.runs.saved_run import find_run, results_files
 from tui_eval.tui.compare.rollouts_screen import CompareRollouts
 from tui_eval.tui.run.reader import Reader
@@ -25,7 +25,7 @@ from tui_eval.tui.run.reader import Reader
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saved_feed, "POLL_INTERVAL_S", 0.01)
-    monkeypatch.setattr(file_stamps, "SETTLED_S", 0.0)
+    monkeypatch.setattr(scan, "SETTLED_S", 0.0)
 
 
 def write(path: Path, rewards: list[float], words: str = "answer") -> None:

@@ -93,7 +93,7 @@ def test_what_no_first_frame_shows_is_loaded_after_it(program: Program) -> None:
     later = {"numpy", "pygments.lexers.python", "tui_eval.events", "tui_eval.runs.index"}
     later |= {"tui_eval.fold.summary", "tui_eval.fold.query.nodes"}
     later |= {"tomllib", "tui_eval.config.toml_files"}
-    later |= {"tui_eval.tui.trajectory.syntax", "tui_eval.text.error_text"}
+    later |= {"tui_eval.tui.trajectory.syntax"}
     dialogs = ("base.dialogs.dialog", "base.keys.palette", "copying.copyable")
     later |= {f"tui_eval.tui.{name}" for name in dialogs}
     assert not later & modules

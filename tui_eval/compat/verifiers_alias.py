@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
+from importlib.metadata import Distribution, DistributionFinder
+from os import PathLike
+from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
 
+import tui_eval
 from tui_eval.compat.alias import AliasFinder
 from tui_eval.compat.verifiers_names import MODULES, ROOT, missing_module, missing_name
 
-if TYPE_CHECKING:
-    from importlib.metadata import Distribution, DistributionFinder
-
 OURS = "tui_eval"
+
+
+class _VerifiersDistribution(Distribution):
+    """The metadata of verifiers for `importlib.metadata`: its name, and our version."""
+
+    def read_text(self, filename: str) -> str | None:
+        """The text of METADATA; None for any other file."""
+        if filename != "METADATA":
+            return None
+        return f"Metadata-Version: 2.1\nName: verifiers\nVersion: {tui_eval.__version__}\n"
+
+    def locate_file(self, path: str | PathLike[str]) -> Path:
+        """The path of a file of the distribution: beside our package."""
+        return Path(tui_eval.__file__).parents[1] / path
 
 
 class _VerifiersFinder(AliasFinder):
@@ -38,9 +52,7 @@ class _VerifiersFinder(AliasFinder):
     ) -> Iterable[Distribution]:
         if context is None or context.name != ROOT:
             return []
-        from tui_eval.compat.virtual_distribution import VerifiersDistribution
-
-        return [VerifiersDistribution()]
+        return [_VerifiersDistribution()]
 
 
 _FINDER = _VerifiersFinder(

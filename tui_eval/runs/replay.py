@@ -21,7 +21,6 @@ from tui_eval.events import (
     RolloutFinished,
 )
 from tui_eval.runs.contradictions import RowSums, contradictions, recorded_means
-from tui_eval.runs.file_stamps import Settling, Stamp, stamp_of
 from tui_eval.runs.formats import osmosis
 from tui_eval.runs.formats.detection import Format
 from tui_eval.runs.formats.rows import reward_fault, row_event
@@ -45,7 +44,7 @@ from tui_eval.runs.run_info import (
     requested_shape,
     started_event,
 )
-from tui_eval.runs.scan import Line, LineNumbers
+from tui_eval.runs.scan import Line, LineNumbers, Settling, Stamp, stamp_of
 from tui_eval.token_kinds import most
 
 COUNTED_BYTES = 1 << 22

@@ -1,19 +1,27 @@
-"""Reading results.jsonl line by line: ours, other programs', or half written."""
+"""Reading results.jsonl line by line: ours, other programs', or half written; and when again."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
+import time
 from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
+
+from tui_eval.runs.layout import RunDir
 
 BYTE_ORDER_MARK = "\ufeff"
 BLOCK = 1 << 20
 """Bytes that are read at a time; the buffer grows for a longer line and shrinks again."""
+SETTLED_S = 1.0
+"""A file that another program writes again from its beginning is read when it rests for so long,"""
+PATIENCE_S = 5.0
+"""or after so long, if it never does."""
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -184,3 +192,44 @@ def count_rows(path: Path) -> int:
     except (ValueError, RecursionError):
         return lines - ends
     return lines - ends + 1
+
+
+class Stamp(NamedTuple):
+    """Size, time of change and inode of a file."""
+
+    size: int
+    changed_ns: int
+    inode: int
+
+
+def stamp_of(run: RunDir) -> Stamp | None:
+    """The stamp of a run's results; None where there are none."""
+    try:
+        status = run.results.stat()
+    except OSError:
+        return None
+    return Stamp(status.st_size, status.st_mtime_ns, status.st_ino)
+
+
+class Settling:
+    """The wait for results that are written again; our own are replaced by a whole file."""
+
+    def __init__(self, run: RunDir) -> None:
+        self._run = run
+        self._since = 0.0
+
+    def is_over(self) -> bool:
+        """Whether the file is to be read now; the wait begins with the first call."""
+        now = time.monotonic()
+        self._since = self._since or now
+        stamp = stamp_of(self._run)
+        rests_s = time.time() - stamp.changed_ns / 1e9 if stamp is not None else math.inf
+        is_whole = self._run.is_ours or rests_s > SETTLED_S
+        if not is_whole and now - self._since < PATIENCE_S:
+            return False
+        self.end()
+        return True
+
+    def end(self) -> None:
+        """Ends the wait: the file only grows."""
+        self._since = 0.0

@@ -1,13 +1,14 @@
-"""Short words with inks for the results of model calls, tool calls and rollouts."""
+"""Words for the results of model calls, tool calls and rollouts: short ones, and whole errors."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tui_eval.fold.outcome_words import ENDED
 from tui_eval.printable import one_line
 from tui_eval.text.figures import count_text, ms_text
-from tui_eval.text.stages import CUT, TRUNCATED, UNWILLING
+from tui_eval.text.stages import CUT, SCORING_ERROR, TRUNCATED, UNWILLING
 from tui_eval.token_kinds import from_names, in_words, named
 
 if TYPE_CHECKING:
@@ -20,6 +21,11 @@ CUTS = (f"  {CUT} {TRUNCATED} at the length limit", f"  {CUT} {TRUNCATED}", f"  
 
 MODEL_MOST = 32
 _EXPECTED_REASONS = (None, "stop", "tool_calls", "end_turn", "tool_use")
+_STRING = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+_LINK = rf"(?s:([\w.]+)(\((?:({_STRING})|.*?)\))?(?:\Z| -> (?=[\w.]+(?:\(| -> |\Z))))"
+"""One exception of a chain as Python writes it, up to the next one."""
+_ESCAPE = r"\\([\\'\"nt])"
+_UNESCAPED = {"n": "\n", "t": "\t"}
 
 
 def step_note(step: dict[str, Any] | None) -> Words:
@@ -66,3 +72,36 @@ def timing_note(timing: dict[str, float]) -> Words:
         if timing.get(key)  # 0 is an unknown time
     ]
     return ((" · ".join(notes), "faint"),) if notes else ()
+
+
+def error_text(error: str) -> str:
+    """An error and those causes that its own text does not have, as `type: message`.
+
+    A scoring error has its message only: the heading has the name.
+
+    Args:
+        error: A chain such as "ToolCallError('it failed') -> KeyError('a')", or any text, which
+            stays as it is.
+    """
+    links: list[str] = []
+    at = 0
+    while at < len(error):
+        link = re.compile(_LINK).match(error, at)
+        text, at = (error[at:], len(error)) if link is None else (_said(link, links), link.end())
+        if text:
+            links.append(f"caused by {text}" if links else text)
+    return "\n".join(links)
+
+
+def _said(link: re.Match[str], before: list[str]) -> str:
+    """A link in words; empty where earlier text has them."""
+    kind, arguments, literal = link.groups()
+    if arguments and arguments != "()" and literal is None:
+        return kind + arguments
+    message = re.sub(_ESCAPE, lambda one: _UNESCAPED.get(one[1], one[1]), (literal or "")[1:-1])
+    if kind == SCORING_ERROR and link.start() == 0:
+        return message
+    whole = f"{kind}: {message}" if message else kind
+    ways = (whole, f"{kind}: {literal}") if message else (whole,)
+    known = re.compile("|".join(rf"(?<!\w){re.escape(way)}(?!\w)" for way in ways))
+    return "" if any(known.search(text) for text in before) else whole

@@ -11,7 +11,7 @@ from tui_eval.printable import one_line
 from tui_eval.text.figures import reward_text
 from tui_eval.text.json_text import arguments_shown, inline_arguments, pretty_json
 from tui_eval.text.stages import TRUNCATED
-from tui_eval.text.step_words import CUTS, timing_note, tool_note
+from tui_eval.text.step_words import CUTS, error_text, timing_note, tool_note
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut, line_width, spread
 from tui_eval.tui.base.look.wrap import Shown, about_lines, shown_lines
 from tui_eval.tui.trajectory.piece import Block, Piece, Placed, View, lay_out, lines_at_most
@@ -145,8 +145,6 @@ def tool_piece(use: ToolUse, view: View, width: int, live: bool) -> Piece:
 
 def ending_blocks(rollout: Rollout) -> list[Block]:
     """The texts at the end of a finished rollout: the expected answer, the error."""
-    from tui_eval.text.error_text import error_text  # which the first frame needs not
-
     later, indent = ((" " * 12, ""),), (("  ", ""),)
     named = [
         Block(name, text, ((f"  {name:<10}", "faint"),), later, TOOL_LINES, ink)
