@@ -87,13 +87,13 @@ def error_text(error: str) -> str:
     at = 0
     while at < len(error):
         link = re.compile(_LINK).match(error, at)
-        text, at = (error[at:], len(error)) if link is None else (_said(link, links), link.end())
+        text, at = (error[at:], len(error)) if link is None else (_stated(link, links), link.end())
         if text:
             links.append(f"caused by {text}" if links else text)
     return "\n".join(links)
 
 
-def _said(link: re.Match[str], before: list[str]) -> str:
+def _stated(link: re.Match[str], before: list[str]) -> str:
     """A link in words; empty where earlier text has them."""
     kind, arguments, literal = link.groups()
     if arguments and arguments != "()" and literal is None:
