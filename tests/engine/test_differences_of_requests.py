@@ -255,11 +255,13 @@ def journal_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (path / "journal.jsonl").read_text().splitlines()]
 
 
-async def test_of_settings_without_outlines_the_log_says_which_kind_differs(
+async def test_a_journal_of_before_has_digests_alone(
     folder: Path, fault_server: FaultServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     differences: list[Difference] = [
         ({}, {}, ""),
+        ({}, talk(3, content="taken"), "message 4 (tool) differs"),
+        ({}, {"prompt": TALK[:3]}, "message 4 is gone"),
         ({}, sampled(temperature=0.7), "one of the sampling parameters differs"),
         ({}, tools(LOOK), "one of the tools differs"),
     ]
@@ -267,6 +269,8 @@ async def test_of_settings_without_outlines_the_log_says_which_kind_differs(
     await requested_first(env, fault_server, path)
     records = [one for one in journal_of(path) if one.pop("settings", None)]
     assert len(records) == len(differences)
+    for request in (one["request"] for one in records):
+        request["messages"] = [digest[:16] for digest in request["messages"]]
     (path / "journal.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
     await evaluated(env, fault_server, path)
     assert logged(caplog) == {n: words for n, (*_, words) in enumerate(differences) if words}

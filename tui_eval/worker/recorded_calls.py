@@ -27,9 +27,9 @@ from tui_eval.worker.request_digests import (
     SettingsDigests,
     difference,
     digest_of,
+    digest_of_message,
     equal_messages,
     is_same,
-    outline_of,
 )
 
 _JUDGE_DIGEST_BYTES = 16
@@ -63,7 +63,7 @@ class RecordedCalls:
         """Places of records that are given up; the journal does not say so yet."""
         self._names: Counter[str] = Counter()
         self._last_prompt: Sequence[Any] = ()
-        self._last_outlines: list[str] = []
+        self._last_digests: list[str] = []
         self._settings = settings
         self._outlines: dict[str, Mapping[str, str]] = {}
         """Those of settings that the journal has of this rollout, by their digest."""
@@ -89,7 +89,7 @@ class RecordedCalls:
         """Begins a call; it has its answer, where there was the same one before."""
         self.turn += 1
         settings = self._settings.of(model, sampling_args, tools)
-        request = {**settings.digests, "messages": self._outlines_of(prompt)}
+        request = {**settings.digests, "messages": self._digests_of(prompt)}
         call = RecordedCall(partial(self._keep_request, request, settings))
         for place, one in self._left.items():
             if is_same(one["request"], request):
@@ -191,15 +191,15 @@ class RecordedCalls:
         else:
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(keep(), self._loop))
 
-    def _outlines_of(self, prompt: Sequence[Any]) -> list[str]:
+    def _digests_of(self, prompt: Sequence[Any]) -> list[str]:
         """Those of messages that the last request began with, too, are known from it."""
         before = self._last_prompt
         same = min(len(before), len(prompt))
         if not all(map(is_, before, prompt)):
             same = next(place for place in range(same) if before[place] is not prompt[place])
-        outlines = [*self._last_outlines[:same], *map(outline_of, prompt[same:])]
-        self._last_prompt, self._last_outlines = list(prompt), outlines
-        return outlines
+        digests = [*self._last_digests[:same], *map(digest_of_message, prompt[same:])]
+        self._last_prompt, self._last_digests = list(prompt), digests
+        return digests
 
 
 class RecordedCall(msgspec.Struct):

@@ -1,9 +1,10 @@
-"""Outlines of model calls' requests, and in words which field of one is not as it was.
+"""Digests of model calls' requests, and in words which field of one is not as it was.
 
-The journal has no texts. A message stands in it as an outline: a letter for its role, and for each
-of its fields a letter and a check of 64 bits. Requests are compared by these, and what differs is
-named by them. Settings stand as digests of all of them, with outlines once a rollout: 50 tools take
-a kilobyte, with checks of 16 bits.
+The journal has no texts. A message stands in it as a digest, by which requests are compared, and an
+outline: a letter for its role and for each of its fields, and of these but the last a check of 16
+bits. Where messages differ and no check does, the last field does: that is a text alone, or tool
+calls, which take the longest to be checked. Settings are outlined once a rollout: 50 tools take a
+kilobyte.
 """
 
 from __future__ import annotations
@@ -13,16 +14,15 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
-from zlib import adler32, crc32
+from zlib import crc32
 
 import msgspec
 
-from tui_eval.messages import fields_of
+from tui_eval.messages import SystemMessage, TextMessage, ToolMessage, UserMessage, fields_of
 from tui_eval.runs.plain_json import encode_model, encode_whatever
 
 _DIGEST_BYTES = 8
-_SHORT_CHECK = 4
-"""Hexadecimal digits of the check of a setting."""
+_DIGITS = 2 * _DIGEST_BYTES
 _ROLES = {"system": "s", "user": "u", "assistant": "a", "tool": "t", "text": "x"}
 _FIELDS = {
     "content": "C",
@@ -35,9 +35,11 @@ _FIELDS = {
     "strict": "S",
 }
 """Letters of fields; another one has its name in brackets."""
+_OF_ONE_FIELD: dict[type, str] = {SystemMessage: "sC", UserMessage: "uC", TextMessage: "xC"}
+"""Outlines of messages that have a content alone; as most have, they are not looked at."""
 _ROLE_OF = {letter: role for role, letter in _ROLES.items()}
 _FIELD_OF = {letter: field for field, letter in _FIELDS.items()}
-_CHECKED_FIELD = re.compile(r"([A-Z]|\([^)]*\))([0-9a-f]*)")
+_CHECKED_FIELD = re.compile(r"([A-Z]|\([^)]*\))([0-9a-f]{4})?")
 
 
 class Settings:
@@ -64,7 +66,7 @@ class Settings:
         _, sampling_args, tools = self.given
         return {
             self.digests["sampling"]: {
-                name: _short_check(value) for name, value in _by_name(sampling_args).items()
+                name: _check(value) for name, value in _by_name(sampling_args).items()
             },
             self.digests["tools"]: {tool.name: _outline_of_tool(tool) for tool in tools},
         }
@@ -93,19 +95,29 @@ def digest_of(data: bytes, size: int = _DIGEST_BYTES) -> str:
     return hashlib.blake2b(data, digest_size=size).hexdigest()
 
 
-def outline_of(message: Any) -> str:
-    """The outline of a message."""
-    outline = ""
-    for name, value in fields_of(message).items():
+def digest_of_message(message: Any) -> str:
+    """The digest of a message, and its outline."""
+    fields = fields_of(message)
+    kind = type(message)
+    if type(fields.get("content")) is str and not message.__pydantic_extra__:
+        if outline := _OF_ONE_FIELD.get(kind):
+            return digest_of(encode_whatever(fields)) + outline
+        if kind is ToolMessage:
+            return f"{digest_of(encode_whatever(fields))}tI{_check(message.tool_call_id)}C"
+    outline = letter = ""
+    before: Any = None
+    for name, value in fields.items():
         if name == "role":
-            outline = (_ROLES.get(value) or f"({value})") + outline
+            outline = _ROLES.get(value, "?") + outline
         elif value is not None:
-            outline += _letter(name) + _check(value)
-    return outline
+            if letter:
+                outline += letter + _check(before)
+            letter, before = _letter(name), value
+    return digest_of(encode_model(message)) + outline + letter
 
 
 def is_same(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether two requests are equal."""
+    """Whether two requests are equal; records of earlier versions have no outlines."""
     return len(before.get("messages", ())) == len(now["messages"]) == equal_messages(before, now)
 
 
@@ -115,7 +127,7 @@ def equal_messages(before: Mapping[str, Any], now: Mapping[str, Any]) -> int:
         return -1
     number = 0
     for one, other in zip(before.get("messages", ()), now["messages"], strict=False):
-        if one != other:
+        if one[:_DIGITS] != other[:_DIGITS]:
             break
         number += 1
     return number
@@ -143,15 +155,15 @@ def difference(
     what = _numbered(number + 1, *(messages or earlier))
     if not earlier or not messages:
         return f"{what} is {'new' if messages else 'gone'}"
-    one, other = earlier[0], messages[0]
-    if one[:1] != other[:1]:
+    one, other = earlier[0][_DIGITS:], messages[0][_DIGITS:]
+    if one and one[0] != other[:1]:
         role, role_before = (_ROLE_OF.get(outline[:1], "?") for outline in (other, one))
         return f"role of message {number + 1} is {role}, not {role_before}"
     return _changed(what, one, other)
 
 
-def _numbered(number: int, outline: str, *_: str) -> str:
-    role = _ROLE_OF.get(outline[:1])
+def _numbered(number: int, digest: str, *_: str) -> str:
+    role = _ROLE_OF.get(digest[_DIGITS : _DIGITS + 1])
     return f"message {number} ({role})" if role else f"message {number}"
 
 
@@ -173,13 +185,15 @@ def _changed_setting(kind: str, before: Mapping[str, str] | None, now: Mapping[s
 def _changed(what: str, before: str, now: str) -> str:
     """Says which field differs, by two outlines."""
     earlier, fields = _checks(before), _checks(now)
+    if not before or not (earlier or fields):
+        return f"{what} differs"
     for name, check in fields.items():
         if name not in earlier:
             return f"{name} of {what} is new"
-        if check != earlier[name]:
+        if check and earlier[name] and check != earlier[name]:
             return f"{name} of {what} differs"
     gone = [name for name in earlier if name not in fields]
-    return f"{gone[0]} of {what} is gone" if gone else f"{what} differs"
+    return f"{gone[0]} of {what} is gone" if gone else f"{[*fields][-1]} of {what} differs"
 
 
 def _checks(outline: str) -> dict[str, str]:
@@ -189,7 +203,7 @@ def _checks(outline: str) -> dict[str, str]:
 
 def _outline_of_tool(tool: Any) -> str:
     fields = {name: value for name, value in tool.items() if value is not None and name != "name"}
-    return "".join(_letter(name) + _short_check(value) for name, value in fields.items())
+    return "".join(_letter(name) + _check(value) for name, value in fields.items())
 
 
 def _letter(field: str) -> str:
@@ -197,17 +211,9 @@ def _letter(field: str) -> str:
 
 
 def _check(value: Any) -> str:
-    if isinstance(value, str):
-        data = value.encode("utf-8", "surrogatepass")
-    elif isinstance(value, list):
-        data = encode_whatever([*map(fields_of, value)])
-    else:
-        data = encode_whatever(value)
-    return f"{crc32(data) << 32 | adler32(data):x}"
-
-
-def _short_check(value: Any) -> str:
-    return _check(value)[:_SHORT_CHECK]
+    if type(value) is str:
+        return f"{crc32(value.encode('utf-8', 'surrogatepass')) & 0xFFFF:04x}"
+    return f"{crc32(encode_whatever(value)) & 0xFFFF:04x}"
 
 
 def _by_name(sampling_args: Mapping[str, Any]) -> dict[str, Any]:
