@@ -158,7 +158,7 @@ def _reported(error: Exception, as_json: bool) -> int:
 
     end = interrupted(clock.now(), UNSTARTED)
     if isinstance(error, click.Abort) or was_interrupted(error):
-        _silence_unfinished_loop()
+        _hide_loop_warnings()
     elif isinstance(error, OSError) and error.filename:
         from tui_eval.cli.console.printing import warn
 
@@ -174,7 +174,7 @@ def _reported(error: Exception, as_json: bool) -> int:
     return end.exit_code
 
 
-def _silence_unfinished_loop() -> None:
+def _hide_loop_warnings() -> None:
     """Hides the warnings of an event loop that a signal interrupted while it was created."""
     import warnings
 
