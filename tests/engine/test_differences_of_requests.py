@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from program import Program, Run, chat_answer, tool_call, wait_until
 from run_here import run_here
 from servers import FaultServer, Reply
@@ -23,8 +21,6 @@ import tui_eval as vf
 from tui_eval.engine.setup.resume import journal_notices
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
-from tui_eval.runs.plain_json import encode_model
-from tui_eval.worker.request_digests import digest_of, digest_of_message
 
 CHAT = "/v1/chat/completions"
 HANG = Reply(hang=True)
@@ -170,18 +166,6 @@ DIFFERENCES: list[Difference] = [
     ({}, {"prompt": [*TALK, USER]}, "message 5 (user) is new"),
     ({}, {"prompt": TALK[:3]}, "message 4 (tool) is gone"),
 ]
-
-
-@given(st.text(st.characters()), st.text(st.characters()))
-def test_the_digest_of_a_message_is_that_of_its_json(text: str, call: str) -> None:
-    messages = (
-        vf.SystemMessage(content=text),
-        vf.UserMessage(content=text),
-        vf.AssistantMessage(content=text),
-        vf.ToolMessage(tool_call_id=call, content=text),
-    )
-    for message in messages:
-        assert digest_of_message(message).startswith(digest_of(encode_model(message)))
 
 
 async def test_the_field_that_differs_is_named(
